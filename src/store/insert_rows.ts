@@ -4,15 +4,43 @@ import { jsonRows } from "./json_rows.ts";
 import type { RowOf } from "./row_of.ts";
 import type { Queries } from "./store.ts";
 
+type Columns = Record<string, PgColumn>;
+
+/** Inserts one row, and returns those columns of it. Errors: those of its constraints. */
+export async function insertRow<T extends PgTable, F extends Columns>(
+  q: Queries,
+  table: T,
+  row: T["$inferInsert"],
+  returning: F,
+): Promise<RowOf<F>> {
+  const columns: Columns = getTableColumns(table);
+  const given: Record<string, unknown> = row;
+  const names = Object.keys(columns).filter((name) => name in given);
+  const text = textOf(table, `one ${names.join()} returning ${namesOf(returning)}`, () => {
+    const values = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
+    const built = q
+      .insert(table)
+      .values(values as T["$inferInsert"])
+      .returning(returning)
+      .toSQL();
+    if (built.params.length === names.length) return built;
+    throw new Error(`Cannot insert into ${getTableName(table)}: name the columns that have a default`);
+  });
+  const values = names.map((name) => {
+    const value = given[name] ?? null;
+    return value === null ? null : columns[name]?.mapToDriverValue(value);
+  });
+  const [written] = await q.run(text, values, true);
+  if (!written) throw new Error(`Cannot insert into ${getTableName(table)}: nothing was written`);
+  return rowOf(returning, written);
+}
+
 /**
  * Inserts many rows by one statement. All have the columns of the first one; what none of them names is null, the
  * id the database's. With `on_conflict_skip`, rows whose place there is taken are left out. Returns what was written, where
  * columns are requested.
  */
-export async function insertRows<
-  T extends PgTable,
-  F extends Record<string, PgColumn> = Record<string, PgColumn>,
->(
+export async function insertRows<T extends PgTable, F extends Columns = Columns>(
   q: Queries,
   table: T,
   rows: readonly T["$inferInsert"][],
@@ -20,18 +48,49 @@ export async function insertRows<
 ): Promise<RowOf<F>[]> {
   const [first] = rows;
   if (!first) return [];
-  const columns: Record<string, PgColumn> = getTableColumns(table);
-  const { source, value } = jsonRows(columns, Object.keys(first), rows);
-  const values = Object.entries(columns).map(([name, column]) => {
-    if (name in first) return value(name);
-    return column.generatedIdentity
-      ? sql`nextval(pg_get_serial_sequence(${getTableName(table)}, ${column.name}))`
-      : sql`NULL`;
+  const columns: Columns = getTableColumns(table);
+  const names = Object.keys(first);
+  const { text: json, source, value } = jsonRows(columns, names, rows);
+  const key = `many ${names.join()} skipping ${namesOf(on_conflict_skip)} returning ${namesOf(returning)}`;
+  const text = textOf(table, key, () => {
+    const values = Object.entries(columns).map(([name, column]) => {
+      if (name in first) return value(name);
+      return column.generatedIdentity
+        ? sql`nextval(pg_get_serial_sequence(${sql.raw(`'${getTableName(table)}', '${column.name}'`)}))`
+        : sql`NULL`;
+    });
+    // Without a condition SQLite takes ON CONFLICT for that of a join.
+    const insert = q.insert(table).select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${source} WHERE true`);
+    const careful = on_conflict_skip ? insert.onConflictDoNothing({ target: on_conflict_skip }) : insert;
+    return returning ? careful.returning(returning).toSQL() : careful.toSQL();
   });
-  // Without a condition SQLite takes ON CONFLICT for that of a join.
-  const insert = q.insert(table).select(sql`SELECT ${sql.join(values, sql`, `)} FROM ${source} WHERE true`);
-  const careful = on_conflict_skip ? insert.onConflictDoNothing({ target: on_conflict_skip }) : insert;
-  if (returning) return (await careful.returning(returning)) as RowOf<F>[];
-  await careful;
-  return [];
+  const written = await q.run(text, [json], true);
+  return returning ? written.map((values) => rowOf(returning, values)) : [];
+}
+
+/** The texts of inserts by table, which is of one dialect: as many as there are places in the code that insert. */
+const texts = new WeakMap<PgTable, Map<string, string>>();
+
+/** The text of a statement, which takes longer to write than to run. */
+function textOf(table: PgTable, key: string, write: () => { sql: string }): string {
+  const known = texts.get(table) ?? new Map<string, string>();
+  texts.set(table, known);
+  const text = known.get(key) ?? write().sql;
+  known.set(key, text);
+  return text;
+}
+
+function namesOf(columns: Columns | PgColumn[] = []): string {
+  return Object.values(columns)
+    .map(({ name }) => name)
+    .join();
+}
+
+/** A row as the driver gives it, read by its columns. */
+function rowOf<F extends Columns>(returning: F, values: readonly unknown[]): RowOf<F> {
+  const fields = Object.entries(returning).map(([name, column], i) => {
+    const value = values[i];
+    return [name, value === null ? null : column.mapFromDriverValue(value)];
+  });
+  return Object.fromEntries(fields);
 }

@@ -4,6 +4,8 @@ import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 
 /** Bulk values as one JSON parameter: the statement text does not depend on the number of rows. */
 export interface JsonRows {
+  /** The parameter. */
+  readonly text: string;
   /** What they are read from. */
   readonly source: SQL;
   /** A column's value in each of them. */
@@ -27,6 +29,7 @@ export function jsonRows(
   );
   const on_sqlite = fields.some(({ column }) => is(column, SQLiteColumn));
   return {
+    text,
     source: on_sqlite ? sql`json_each(${text}) AS item` : sql`json_array_elements(${text}::json) AS item`,
     value: (name) => {
       const place = sql.raw(String(names.indexOf(name)));

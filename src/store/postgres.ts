@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { AppError } from "../core/errors.ts";
@@ -8,7 +9,7 @@ import { type Constraints, constraintError, sqlState } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
 import { migratePostgres } from "./migrate.ts";
-import type { Queries, Reads, Store } from "./store.ts";
+import type { Queries, Reads, Run, Store } from "./store.ts";
 
 const kit = columnKit(postgresColumns);
 
@@ -21,6 +22,20 @@ const SESSION = { TimeZone: "UTC", lock_timeout: 10_000, statement_timeout: 60_0
 const ATTEMPTS = 12;
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";
+
+/** Any name: the driver names a statement by its text. */
+const NAMED = "kept";
+
+const whole = (rows: unknown[][]) => rows;
+
+/** Runs queries by their text, as a named statement where it comes again. */
+const runOn =
+  ({ _: { session } }: PgDatabase<PgQueryResultHKT>): Run =>
+  (sql, params, is_prepared) => {
+    const query = { sql, params: [...params] };
+    const prepared = session.prepareQuery(query, undefined, is_prepared ? NAMED : undefined, true, whole);
+    return prepared.execute() as Promise<unknown[][]>;
+  };
 
 /** Opens (and migrates) a PostgreSQL database. */
 export async function openPostgres(url: string, constraints: Constraints): Promise<Store> {
@@ -40,13 +55,14 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
   const reader = connect();
   const locks = new SessionLocks(url, backoff);
   const database = drizzle(writer);
-  const read = Object.assign(drizzle(reader), { use: kit.use }) as unknown as Reads;
+  const reads = drizzle(reader);
+  const read = Object.assign(reads, { use: kit.use, run: runOn(reads) }) as unknown as Reads;
   const current = new AsyncLocalStorage<Queries>();
 
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
     database.transaction(
       async (connection) => {
-        const handle = openHandle(connection, kit);
+        const handle = openHandle(connection, kit, runOn(connection));
         try {
           return await current.run(handle.q, () => work(handle.q));
         } finally {

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { Database } from "bun:sqlite";
+import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { drizzle } from "drizzle-orm/bun-sqlite";
@@ -9,7 +9,7 @@ import { type Constraints, constraintError, sqlState } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.ts";
-import type { Queries, Reads, Store } from "./store.ts";
+import type { Queries, Reads, Run, Store } from "./store.ts";
 
 const kit = columnKit(sqliteColumns);
 
@@ -26,13 +26,14 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   const reader = connect(file, { readonly: true });
 
   const writes = drizzle(writer) as unknown as Parameters<typeof openHandle>[0];
-  const read = Object.assign(drizzle(reader), { use: kit.use }) as unknown as Reads;
+  const read = Object.assign(drizzle(reader), { use: kit.use, run: runOn(reader) }) as unknown as Reads;
+  const run = runOn(writer);
   const uniqueIndexes = readUniqueIndexes(writer);
   const current = new AsyncLocalStorage<Queries>();
   let tail: Promise<unknown> = Promise.resolve();
 
   async function transaction<T>(work: (q: Queries) => Promise<T>): Promise<T> {
-    const handle = openHandle(writes, kit);
+    const handle = openHandle(writes, kit, run);
     await begin(writer);
     try {
       const result = await current.run(handle.q, () => work(handle.q));
@@ -85,6 +86,12 @@ async function begin(writer: Database): Promise<void> {
     await Bun.sleep(pause_ms);
   }
 }
+
+/** Runs queries by their text; their statements stay prepared. */
+const runOn =
+  (database: Database): Run =>
+  async (text, values) =>
+    database.prepare(text).values(...(values as SQLQueryBindings[]));
 
 /** Statements that a connection keeps prepared. */
 const STATEMENTS = 500;

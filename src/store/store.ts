@@ -9,7 +9,14 @@ type Database = PgDatabase<PgQueryResultHKT>;
 export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "with"> & {
   /** The table of a definition, in the dialect of this store. */
   readonly use: ColumnKit["use"];
+  /**
+   * Runs the text of a query and gives the driver's values of each row. `is_prepared`: the text comes again and again.
+   * Families use `insertRow` and `insertRows`.
+   */
+  readonly run: Run;
 };
+
+export type Run = (text: string, values: readonly unknown[], is_prepared: boolean) => Promise<unknown[][]>;
 
 /** Reads and writes rows: what a transaction hands out. */
 export type Queries = Reads & Pick<Database, "insert" | "update" | "delete">;

@@ -1,6 +1,6 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import type { ColumnKit } from "./columns.ts";
-import type { Queries } from "./store.ts";
+import type { Queries, Run } from "./store.ts";
 
 /** A transaction's handle on a connection, and the switch that ends it. */
 export interface Handle {
@@ -9,12 +9,13 @@ export interface Handle {
 }
 
 /** Guards a connection against use after its transaction: a leaked handle throws. */
-export function openHandle(connection: PgDatabase<PgQueryResultHKT>, { use }: ColumnKit): Handle {
+export function openHandle(connection: PgDatabase<PgQueryResultHKT>, { use }: ColumnKit, run: Run): Handle {
   let open = true;
   const q = new Proxy(connection, {
     get(target, name) {
       if (!open) throw new Error("Cannot query: this transaction is over");
       if (name === "use") return use;
+      if (name === "run") return run;
       const member: unknown = Reflect.get(target, name);
       return typeof member === "function" ? member.bind(target) : member;
     },

@@ -3,7 +3,7 @@ import { Database } from "bun:sqlite";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { eq } from "drizzle-orm";
+import { and, eq, getTableColumns, isNull } from "drizzle-orm";
 import postgres from "postgres";
 import { AppError } from "../../src/core/errors.ts";
 import { billingModelTable } from "../../src/billing/billing_models/tables.ts";
@@ -13,6 +13,7 @@ import { companyTable } from "../../src/tenancy/companies/tables.ts";
 import { insertUser } from "../../src/access/users/queries.ts";
 import { stamped } from "../../src/store/columns.ts";
 import { CONSTRAINTS } from "../../src/server/schema.ts";
+import { insertRow } from "../../src/store/insert_rows.ts";
 import { matching } from "../../src/store/list_rows.ts";
 import { openStore } from "../../src/store/open.ts";
 import type { Queries, Store } from "../../src/store/store.ts";
@@ -88,6 +89,68 @@ describe("columns", () => {
   );
 });
 
+describe("insertRow", () => {
+  const model = {
+    name: "one",
+    billing_type_id: 3,
+    price: 0.000001,
+    currency: "USD",
+    description: "",
+    recurring_fee: "123456789012345.100000000001",
+    free_units: "17.00",
+    usage_tiers: [{ up_to: "1", unit_price: "0.10", flat_fee: "0" }],
+    package_size: null,
+    minimum_charge: "-0.5",
+    maximum_charge: null,
+    charge_flat_on_zero: false,
+    credit_plan: null,
+    status: "active" as const,
+    ...stamped(NOW),
+  };
+
+  test("keeps values as they were given, nothing as null, and returns the columns asked for", async () => {
+    const t = store.read.use(billingModelTable);
+    const row = { ...model, company_id: scope.company_id };
+    const written = await store.tx((q) => insertRow(q, t, row, getTableColumns(t)));
+    expect(written).toEqual({ ...row, id: written.id });
+    const [read] = await store.read.select().from(t).where(eq(t.id, written.id));
+    expect(read).toEqual(written);
+    const nulls = await store.read.$count(t, and(eq(t.id, written.id), isNull(t.credit_plan)));
+    expect(nulls).toBe(1);
+  });
+
+  test("knows rows with other columns, and other columns asked for, apart", async () => {
+    const t = store.read.use(billingModelTable);
+    const { free_units: _, ...fewer } = model;
+    const company_id = scope.company_id;
+    const reversed = Object.fromEntries(Object.entries({ ...model, company_id, name: "two" }).toReversed());
+    const [two, three, four] = await store.tx(async (q) => [
+      await insertRow(q, t, reversed as typeof t.$inferInsert, { free_units: t.free_units, name: t.name }),
+      await insertRow(q, t, { ...model, company_id, name: "three" }, { name: t.name, label: t.free_units }),
+      await insertRow(q, t, { ...fewer, free_units: "3", company_id, name: "four" }, { name: t.name }),
+    ]);
+    expect(two).toEqual({ free_units: "17.00", name: "two" });
+    expect(three).toEqual({ name: "three", label: "17.00" });
+    expect(four).toEqual({ name: "four" });
+  });
+
+  test("is undone with its transaction, and a handle that is over inserts nothing", async () => {
+    const t = store.read.use(billingModelTable);
+    const row = { ...model, company_id: scope.company_id, name: "leaked" };
+    let leaked: Queries | undefined;
+    await store
+      .tx(async (q) => {
+        leaked = q;
+        await insertRow(q, t, row, { id: t.id });
+        throw new Error("no");
+      })
+      .catch(() => undefined);
+    const late = async () => leaked && (await insertRow(leaked, t, row, { id: t.id }));
+    expect(late()).rejects.toThrow("this transaction is over");
+    expect(await store.read.$count(t, eq(t.name, "leaked"))).toBe(0);
+  });
+});
+
 describe("tx", () => {
   test("rolls everything back when the work throws, and the next one starts clean", async () => {
     const before = await names();
@@ -119,6 +182,36 @@ describe("tx", () => {
       })
       .catch(() => undefined);
     expect(await names()).not.toContain("with its outer");
+  });
+
+  test("many begun at once answer each with its own result; one that fails takes no other along", async () => {
+    const results = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, i) =>
+        store.tx(async (q) => {
+          const tx = { q, scope, now: NOW };
+          const { id } = await insertClient(tx, `at once ${i}`);
+          // A nested one belongs to its own outer one, whoever else is in the queue.
+          await store.tx((inner) => insertClient({ ...tx, q: inner }, `nested ${i}`));
+          if (i % 3 === 0) throw new Error(`no ${i}`);
+          return id;
+        }),
+      ),
+    );
+    const { rows } = await listClients({ q: store.read, scope, now: NOW }, {}, ALL);
+    const ids = new Map(rows.map(({ id, name }) => [name, id]));
+    for (const [i, result] of results.entries()) {
+      if (i % 3 === 0) expect(result).toMatchObject({ reason: { message: `no ${i}` } });
+      else expect(result).toEqual({ status: "fulfilled", value: ids.get(`at once ${i}`) ?? 0 });
+      expect([i, ids.has(`at once ${i}`), ids.has(`nested ${i}`)]).toEqual([i, i % 3 !== 0, i % 3 !== 0]);
+    }
+  });
+
+  test("its own reads see what it answered with", async () => {
+    const seen = Array.from({ length: 8 }, async (_, i) => {
+      await store.tx((q) => insertClient({ q, scope, now: NOW }, `seen ${i}`));
+      return (await names()).includes(`seen ${i}`);
+    });
+    expect(await Promise.all(seen)).toEqual(Array(8).fill(true));
   });
 
   test("a handle that outlives it throws", async () => {

@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
-import { exactlyOne } from "../../store/exactly_one.ts";
+import { insertRow } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Client } from "./model.ts";
 import { clientTable } from "./tables.ts";
@@ -28,12 +28,9 @@ export async function findClient(tx: ReadTx, id: number): Promise<Client | undef
   return client;
 }
 
-export async function insertClient({ q, scope, now }: Tx, name: string): Promise<Client> {
-  const rows = await q
-    .insert(q.use(clientTable))
-    .values({ name, company_id: scope.company_id, ...stamped(now) })
-    .returning(clientColumns(q));
-  return exactlyOne(rows);
+export function insertClient({ q, scope, now }: Tx, name: string): Promise<Client> {
+  const row = { name, company_id: scope.company_id, ...stamped(now) };
+  return insertRow(q, q.use(clientTable), row, clientColumns(q));
 }
 
 export async function updateClient(
