@@ -5,7 +5,8 @@ import { dirname } from "node:path";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { columnKit } from "./columns.ts";
 import { sqliteColumns } from "./columns.sqlite.ts";
-import { type Constraints, constraintError, sqlState } from "./constraints.ts";
+import { CommitQueue } from "./commit_queue.ts";
+import { type Constraints, constraintError } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.ts";
@@ -21,7 +22,9 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   // FULL: an answered write survives a power cut, not only a crash of the process.
   writer.run("PRAGMA synchronous = FULL");
   migrateSqlite(writer);
-  // From here on waiting for another process is done without holding up this one: see begin.
+  // What a savepoint may have to undo stays in memory: a file of its own for each costs more than most transactions.
+  writer.run("PRAGMA temp_store = MEMORY");
+  // From here on waiting for another process is done without holding up this one: see CommitQueue.
   writer.run("PRAGMA busy_timeout = 0");
   const reader = connect(file, { readonly: true });
 
@@ -30,17 +33,13 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   const run = runOn(writer);
   const uniqueIndexes = readUniqueIndexes(writer);
   const current = new AsyncLocalStorage<Queries>();
-  let tail: Promise<unknown> = Promise.resolve();
+  const commits = new CommitQueue(writer);
 
-  async function transaction<T>(work: (q: Queries) => Promise<T>): Promise<T> {
+  async function withHandle<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     const handle = openHandle(writes, kit, run);
-    await begin(writer);
     try {
-      const result = await current.run(handle.q, () => work(handle.q));
-      writer.run("COMMIT");
-      return result;
+      return await current.run(handle.q, () => work(handle.q));
     } catch (error) {
-      if (writer.inTransaction) writer.run("ROLLBACK");
       throw constraintError(error, constraints, (columns) => uniqueIndexes.get(columns)) ?? error;
     } finally {
       handle.end();
@@ -52,39 +51,19 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
     read,
     tx(work) {
       const outer = current.getStore();
-      if (outer) return work(outer);
-      const turn = tail.then(() => transaction(work));
-      tail = turn.catch(() => undefined);
-      return turn;
+      return outer ? work(outer) : commits.add(() => withHandle(work));
     },
     lock: ownLocks(),
     async ping() {
       reader.query("SELECT 1").get();
     },
     async close() {
-      await tail;
+      await commits.idle();
       reader.close();
       writer.run("PRAGMA wal_checkpoint(TRUNCATE)");
       writer.close();
     },
   };
-}
-
-/** How long a transaction waits for another process that writes, such as a command beside the server. */
-const BUSY_MS = 5_000;
-
-/** Begins a transaction. Errors: throws SQLITE_BUSY when another process writes for too long. */
-async function begin(writer: Database): Promise<void> {
-  const give_up = performance.now() + BUSY_MS;
-  for (let pause_ms = 1; ; pause_ms = Math.min(2 * pause_ms, 100)) {
-    try {
-      writer.run("BEGIN IMMEDIATE");
-      return;
-    } catch (error) {
-      if (sqlState(error) !== "SQLITE_BUSY" || performance.now() > give_up) throw error;
-    }
-    await Bun.sleep(pause_ms);
-  }
 }
 
 /** Runs queries by their text; their statements stay prepared. */
