@@ -62,12 +62,7 @@ function withAudit(ctx: Context, operation: OperationMetadata, input: unknown): 
   }
 
   const annotateAudit = (more: AuditDetails) => void (details = { ...details, ...more });
-  // Copied with its getters: the address is resolved only when it is used.
-  const audited: Context = Object.defineProperties(
-    Object.create(null),
-    Object.getOwnPropertyDescriptors(ctx),
-  );
-  return Object.assign(audited, { store: { ...store, tx }, annotateAudit });
+  return { ...ctx, store: { ...store, tx }, annotateAudit };
 }
 
 /** The transaction and company of an entry. */
