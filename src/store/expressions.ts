@@ -1,4 +1,4 @@
-import { type AnyColumn, and, eq, gte, inArray, is, lt, type SQL, sql } from "drizzle-orm";
+import { type AnyColumn, and, eq, gte, inArray, is, lt, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/access.ts";
 import { instant, iso } from "../core/time.ts";
@@ -49,6 +49,11 @@ export function textInList(column: AnyColumn, name: string): SQL {
     : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)))`;
 }
 
+/** Whether the number is one of a list that a prepared query gets under `name`, as `textInList`. */
+export function idInList(column: AnyColumn, name: string): SQL {
+  return idInJson(column, sql.placeholder(name));
+}
+
 /**
  * A column of all rows as one list, null where there is none: many thousand rows are read as one text in a hundredth
  * of the time that a row for each takes. Several such columns of one statement are in the same order.
@@ -60,7 +65,10 @@ export function listOf<C extends AnyColumn>(column: C): SQL<C["_"]["data"][] | n
 
 /** Whether the number is one of many: the same SQL however many there are. */
 export function idIn(column: AnyColumn, numbers: readonly number[]): SQL {
-  const list = JSON.stringify(numbers);
+  return idInJson(column, JSON.stringify(numbers));
+}
+
+function idInJson(column: AnyColumn, list: string | Placeholder): SQL {
   return is(column, SQLiteColumn)
     ? sql`${column} IN (SELECT value FROM json_each(${list}))`
     : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)::bigint))`;

@@ -1,7 +1,8 @@
-import { asc, eq } from "drizzle-orm";
+import { asc, eq, sql } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { preparedQuery } from "../../store/prepared_query.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import type { Company } from "./model.ts";
 import { companyTable, companyTimezoneTable } from "./tables.ts";
@@ -12,9 +13,16 @@ export async function listCompanies(q: Reads): Promise<Company[]> {
   return q.select().from(companies).orderBy(asc(companies.id));
 }
 
-export async function findCompany({ q, scope }: ReadTx): Promise<Company | undefined> {
+const companyById = preparedQuery<Company[]>("company_by_id", (q) => {
   const companies = q.use(companyTable);
-  const [company] = await q.select().from(companies).where(eq(companies.id, scope.company_id));
+  return q
+    .select()
+    .from(companies)
+    .where(eq(companies.id, sql.placeholder("id")));
+});
+
+export async function findCompany({ q, scope }: ReadTx): Promise<Company | undefined> {
+  const [company] = await companyById(q, { id: scope.company_id });
   return company;
 }
 

@@ -1,6 +1,7 @@
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq, inArray, sql } from "drizzle-orm";
 import { interleave } from "../../core/chunk.ts";
-import { filterOnly, idIn, listOf } from "../../store/expressions.ts";
+import { filterOnly, idIn, idInList, listOf } from "../../store/expressions.ts";
+import { preparedQuery } from "../../store/prepared_query.ts";
 import type { ReadTx, Reads } from "../../store/store.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
 import { productTable } from "../../billing/products/tables.ts";
@@ -70,6 +71,24 @@ export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): P
     .from(subscriptions)
     .where(and(subscriptionInScope(tx), inArray(subscriptions.product_id, [...ids])));
   return rows.map(({ id }) => id);
+}
+
+const externalIdsByIds = preparedQuery("external_subscription_ids_by_ids", (q) => {
+  const { id, company_id, client_id, external_subscription_id } = q.use(subscriptionTable);
+  return q
+    .select({ id, client_id, external_subscription_id })
+    .from(q.use(subscriptionTable))
+    .where(and(idInList(id, "ids"), filterOnly(eq(company_id, sql.placeholder("company_id")))));
+});
+
+/** The external ids of the events on a page, by subscription id. */
+export async function findExternalIds(
+  { q, scope }: ReadTx,
+  ids: readonly number[],
+): Promise<Map<number, string>> {
+  const rows = await externalIdsByIds(q, { ids: JSON.stringify(ids), company_id: scope.company_id });
+  const own = rows.filter(({ client_id }) => scope.client_id === undefined || client_id === scope.client_id);
+  return new Map(own.map(({ id, external_subscription_id }) => [id, external_subscription_id]));
 }
 
 /** The names of a subscription, its client and its product. */

@@ -21,7 +21,7 @@ import {
   type UsageAggregation,
   type UsageEvent,
 } from "./model.ts";
-import { findSubscriptionNames, type SubscriptionNames } from "./queries.ts";
+import { findExternalIds, findSubscriptionNames } from "./queries.ts";
 
 /**
  * Finds a page of events, or sums them in groups. A client user finds its own client's usage only.
@@ -36,8 +36,9 @@ export const searchUsage = operation({
   async run(ctx, input) {
     const scope = scopeOf(ctx.actor);
     const cursor = input.cursor === undefined ? undefined : cursorOf(scope, input, input.cursor);
-    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, input)]);
-    const time_zone = company?.timezone ?? "UTC";
+    // A page in a window of instants needs no zone.
+    const is_zoned = input.aggregate === true || input.relative !== undefined;
+    const [time_zone] = await Promise.all([is_zoned ? timeZoneOf(ctx) : UTC, assertIdsInScope(ctx, input)]);
     const filter = { ...(await filterOf(ctx, input, time_zone)), ...cursor?.window };
     if (input.aggregate === true) return { data: await aggregateUsage(ctx, filter, time_zone, input) };
     return searchEvents(ctx, scope, filter, input, cursor);
@@ -54,10 +55,10 @@ export const listMetadataKeys = operation({
   input: ListMetadataKeys,
   output: MetadataKeys,
   async run(ctx, { external_subscription_id, ...window }) {
-    const company = await findCompany(readTx(ctx));
+    const time_zone = await timeZoneOf(ctx);
     const named =
       external_subscription_id === undefined ? {} : { external_subscription_ids: [external_subscription_id] };
-    const filter = await filterOf(ctx, { ...window, ...named }, company?.timezone ?? "UTC");
+    const filter = await filterOf(ctx, { ...window, ...named }, time_zone);
     const bounds = {
       max_events: LIMITS.usage_keys_events,
       max_bytes: LIMITS.usage_keys_bytes,
@@ -73,6 +74,12 @@ export const listMetadataKeys = operation({
     return { data: keys, meta };
   },
 });
+
+const UTC = "UTC";
+
+async function timeZoneOf(ctx: Context): Promise<string> {
+  return (await findCompany(readTx(ctx)))?.timezone ?? UTC;
+}
 
 function cursorOf(scope: Scope, input: SearchUsage, text: string): Cursor {
   if (input.page !== undefined) throw invalid("/page", "must be left out when cursor is given");
@@ -96,8 +103,8 @@ async function searchEvents(
     const { rows, total, next } = await ctx.usage.search(query, ctx.config.usage_query_timeout_ms);
     end = next;
     const ids = [...new Set(rows.map(({ subscription_id }) => subscription_id))];
-    const names = await findSubscriptionNames(readTx(ctx), ids);
-    return { rows: rows.map((row) => toUsageEvent(scope.company_id, row, names)), total };
+    const external_ids = await findExternalIds(readTx(ctx), ids);
+    return { rows: rows.map((row) => toUsageEvent(scope.company_id, row, external_ids)), total };
   });
   const { start_ms, end_ms } = filter;
   const next_cursor =
@@ -108,10 +115,10 @@ async function searchEvents(
 function toUsageEvent(
   company_id: number,
   row: StoredEvent,
-  names: ReadonlyMap<number, SubscriptionNames>,
+  external_ids: ReadonlyMap<number, string>,
 ): UsageEvent {
   // A subscription that the database lost (decision 0116) has usage and no name.
-  const external_id = names.get(row.subscription_id)?.external_subscription_id;
+  const external_id = external_ids.get(row.subscription_id);
   return {
     id: row.id,
     subscription_id: compositeKey(company_id, external_id ?? `unknown-${row.subscription_id}`),
