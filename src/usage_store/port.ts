@@ -324,10 +324,10 @@ export interface UsageStore {
    */
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
 
-  /** Compares the sums by hour with their events, of one company or of all (null). */
+  /** Compares the sums with their events, of one company or of all (null). */
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck>;
 
-  /** Rebuilds the sums by hour from the events; appends wait meanwhile. */
+  /** Rebuilds the sums from the events; appends wait meanwhile. */
   rebuildSums(): Promise<void>;
 
   stats(): StoreStats;

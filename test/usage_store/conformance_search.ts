@@ -11,6 +11,7 @@ import type {
   UsageStore,
 } from "../../src/usage_store/port.ts";
 import { anyFilter, anyGroups, anyPage, anyWindow, modelEvent, someEvents } from "./arbitrary_events.ts";
+import { newestCases } from "./conformance_newest.ts";
 import { LOCAL_KEYS } from "./local_keys.ts";
 import { METADATA_GROUPS, METADATA_PAIRS, METADATA_TEXTS } from "./metadata_tables.ts";
 import {
@@ -35,6 +36,7 @@ export interface Subject {
 export function searchCases(subject: Subject): void {
   modelCases(subject);
   cursorCases(subject);
+  newestCases(subject);
   filterCases(subject);
   aggregateCases(subject);
   keyCases(subject);

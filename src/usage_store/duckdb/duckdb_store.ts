@@ -2,18 +2,19 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../core/download.ts";
 import { type DuckDbOptions, limitsOf } from "./options.ts";
-import { aggregate } from "./query/aggregate.ts";
+import { aggregate, groupKeyOf } from "./query/aggregate.ts";
 import { prepareAppend } from "./append/append_request.ts";
 import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
 import { EventBlock } from "./append/event_block.ts";
-import { checkHours } from "./append/hour_sums.ts";
+import { checkSums } from "./maintain/check_sums.ts";
 import { admit, deleteOpeningsBefore } from "./engine/identity.ts";
 import { type IndexFile, openIndex, SnapshotWriter } from "./index/inventory.ts";
 import { metadataKeys } from "./query/metadata_keys.ts";
 import { haveLateEvents } from "./query/late_events.ts";
 import type { Parts } from "./maintain/components.ts";
 import { lostError, Recovery } from "./maintain/recovery.ts";
+import { newestPage } from "./query/newest.ts";
 import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
 import { SipHash } from "./index/siphash.ts";
@@ -151,16 +152,42 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
-    return this.#query(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(query, (reduced) => search(connection, reduced)),
+    const { company_id } = query;
+    return this.#recovery.query(
+      company_id,
+      async ({ readers, newest, writer }) => {
+        const { next_seq } = writer;
+        const since_ms = newest.sinceOf(query, next_seq);
+        const found = await (since_ms === undefined
+          ? readers.run(company_id, timeout_ms, (connection) =>
+              this.#inRange(query, (reduced) => search(connection, reduced)),
+            )
+          : readers.runStatement(company_id, timeout_ms, (connection) =>
+              newestPage(connection, query, since_ms),
+            ));
+        newest.remember(query, found, next_seq);
+        return found;
+      },
+      timeout_ms,
     );
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
     const { range } = this.#recovery.known;
-    return this.#queryOnce(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(query, (reduced) => aggregate(connection, reduced, range)),
-    );
+    return this.#queryOnce(query.company_id, timeout_ms, async (connection, { group_sums, compactor }) => {
+      const { summed } = group_sums;
+      const groups = await this.#inRange(query, (reduced) => aggregate(connection, reduced, range, summed));
+      if (summed !== undefined && summed !== group_sums.summed) {
+        // The sums changed meanwhile, before the statement read them or after.
+        return this.#inRange(query, (reduced) => aggregate(connection, reduced, range));
+      }
+      const key = groupKeyOf(query);
+      if (key !== undefined) {
+        group_sums.countQuery(query.company_id, key, groups);
+        compactor.notice();
+      }
+      return groups;
+    });
   }
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
@@ -224,7 +251,7 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck> {
-    return this.#query(company_id, timeout_ms, (connection) => checkHours(connection, company_id));
+    return this.#query(company_id, timeout_ms, (connection) => checkSums(connection, company_id));
   }
 
   /** Runs several statements that see one instant. */

@@ -42,6 +42,8 @@ const COMPACTION: CompactionLimits = {
   segment_rows: 8_000_000,
   move_rows: 500_000,
   snapshot_rows: 1_000_000,
+  min_events: 200_000,
+  max_share: 0.1,
   retry_ms: 10_000,
 };
 

@@ -29,7 +29,15 @@ const newEvents = (length: number) => Array.from({ length }, () => modelEvent())
 const count = async (store: UsageStore): Promise<number> => (await store.search(PAGE, TIMEOUT_MS)).total;
 
 /** Compaction at every commit, in parts as small as can be. */
-const EAGER = { hot_rows: 1, segment_rows: 300, move_rows: 100, snapshot_rows: 500, retry_ms: 10 };
+const EAGER = {
+  hot_rows: 1,
+  segment_rows: 300,
+  move_rows: 100,
+  snapshot_rows: 500,
+  min_events: 1,
+  max_share: 1,
+  retry_ms: 10,
+};
 
 usageStoreConformance("the DuckDB usage store", () => openDuckDb({ path: newPath() }));
 usageStoreConformance("the DuckDB usage store, compacting all the time", () =>

@@ -12,6 +12,8 @@ const compaction = {
   segment_rows: 1e9,
   move_rows: 5_000,
   snapshot_rows: 1e9,
+  min_events: 1,
+  max_share: 1,
   retry_ms: 100,
 };
 const print = (line: string) => writeSync(1, `${line}\n`);

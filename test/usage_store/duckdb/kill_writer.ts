@@ -16,7 +16,15 @@ const path = process.argv[2] ?? "";
 if (process.argv[3] === "collide") forgeCollisions();
 const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
 const { fingerprint_key } = database;
-const compaction = { hot_rows: 300, segment_rows: 2_000, move_rows: 250, snapshot_rows: 400, retry_ms: 5 };
+const compaction = {
+  hot_rows: 300,
+  segment_rows: 2_000,
+  move_rows: 250,
+  snapshot_rows: 400,
+  min_events: 1,
+  max_share: 1,
+  retry_ms: 5,
+};
 const store = await openStoreOn(database, { compaction }, { path: `${path}.ids`, fingerprint_key });
 
 async function appendForever(size: number): Promise<void> {

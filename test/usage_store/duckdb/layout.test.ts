@@ -24,7 +24,15 @@ const newPath = (): string => join(folder, `${++files}.duckdb`);
 
 const NOW_MS = 1_800_000_000_000;
 const NEVER = 1_000_000_000;
-const SMALL = { hot_rows: NEVER, segment_rows: NEVER, move_rows: 700, snapshot_rows: NEVER, retry_ms: 10 };
+const SMALL = {
+  hot_rows: NEVER,
+  segment_rows: NEVER,
+  move_rows: 700,
+  snapshot_rows: NEVER,
+  min_events: 1,
+  max_share: 1,
+  retry_ms: 10,
+};
 const HOUR_MS = 3_600_000;
 
 /** Events of 40 hours, in no order, of some subscriptions. */

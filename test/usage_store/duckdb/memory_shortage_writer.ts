@@ -17,6 +17,8 @@ const compaction = {
   segment_rows: 100_000,
   move_rows: 10_000,
   snapshot_rows: 20_000,
+  min_events: 1,
+  max_share: 1,
   retry_ms: 100,
 };
 const store = await openDuckDb({

@@ -24,6 +24,8 @@ const COMPACTION = {
   segment_rows: NEVER,
   move_rows: 700,
   snapshot_rows: NEVER,
+  min_events: 1,
+  max_share: 1,
   retry_ms: 10,
 };
 const PAGE = { company_id: 1, sort_by: "timestamp", sort_order: "asc", limit: 9, offset: 0 } as const;

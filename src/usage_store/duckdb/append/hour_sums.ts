@@ -67,12 +67,18 @@ export function appendHourSums(
   });
 }
 
+/** SQL of an event's UTC hour, counted since 1970. */
+export const HOUR_OF_EVENT = `(timestamp // ${HOUR_MS})::INTEGER`;
+/** SQL that adds up rows of sums. */
+export const ADDED_SUMS = `sum(total)::DECIMAL(38,6) AS total, sum(events)::BIGINT AS events, min(low) AS low,
+  max(high) AS high`;
+/** SQL that sums events. */
+export const EVENT_SUMS = `sum(usage)::DECIMAL(38,6) AS total, count(*) AS events, min(usage) AS low,
+  max(usage) AS high`;
 /** SQL that adds up rows of sums by hour. */
-const FOLDED = `company_id, hour, sum(total)::DECIMAL(38,6) AS total, sum(events)::BIGINT AS events,
-  min(low) AS low, max(high) AS high, max(seq) AS seq`;
+const FOLDED = `company_id, hour, ${ADDED_SUMS}, max(seq) AS seq`;
 /** SQL that sums events by hour. */
-export const SUMMED = `company_id, (timestamp // ${HOUR_MS})::INTEGER AS hour, sum(usage)::DECIMAL(38,6) AS total,
-  count(*) AS events, min(usage) AS low, max(usage) AS high, max(seq) AS seq`;
+export const SUMMED = `company_id, ${HOUR_OF_EVENT} AS hour, ${EVENT_SUMS}, max(seq) AS seq`;
 
 /** Folds the deltas of commits up to `last_seq`, within the open transaction. */
 export async function foldDeltas(connection: DuckDBConnection, last_seq: number): Promise<void> {

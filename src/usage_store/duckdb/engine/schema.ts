@@ -1,4 +1,4 @@
-import { BIGINT, DECIMAL, INTEGER, UUID, VARCHAR } from "@duckdb/node-api";
+import { BIGINT, DECIMAL, type DuckDBType, INTEGER, UUID, VARCHAR } from "@duckdb/node-api";
 
 /** The version of the layout; a file with another one is refused. */
 export const SCHEMA_VERSION = 2;
@@ -48,12 +48,28 @@ export const HOUR_COLUMNS = {
   seq: BIGINT,
 } as const;
 
+/**
+ * The columns of sums by company, subscription and UTC hour, one row each, and with a metadata `key` by its value too,
+ * as JSON text; both are empty without. `usage_summed` says which there are, all of the events up to its `seq`. The
+ * two came later than the layout's version: a program that does not know them leaves them alone, and they stay right.
+ */
+const GROUP_HOUR_COLUMNS = {
+  company_id: INTEGER,
+  key: VARCHAR,
+  subscription_id: INTEGER,
+  hour: INTEGER,
+  value: VARCHAR,
+  total: TOTAL_TYPE,
+  events: BIGINT,
+  low: USAGE_TYPE,
+  high: USAGE_TYPE,
+} as const;
+const SUMMED_COLUMNS = { company_id: INTEGER, key: VARCHAR, seq: BIGINT } as const;
+
 const EVENTS_SQL = Object.entries(EVENT_COLUMNS)
   .map(([name, type]) => `${name} ${String(type)}${name === "metadata" ? "" : " NOT NULL"}`)
   .join(", ");
-const HOURS_SQL = Object.entries(HOUR_COLUMNS)
-  .map(([name, type]) => `${name} ${String(type)} NOT NULL`)
-  .join(", ");
+const HOURS_SQL = notNull(HOUR_COLUMNS);
 
 /**
  * Creates missing tables. usage_meta holds schema_version, fingerprint_key (16 bytes in hex) and the identity, as in
@@ -64,8 +80,16 @@ export const CREATE_TABLES = `
   ${EVENT_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table} (${EVENTS_SQL});`).join("\n")}
   CREATE TABLE IF NOT EXISTS usage_hour_deltas (${HOURS_SQL});
   CREATE TABLE IF NOT EXISTS usage_hour_folds (${HOURS_SQL});
+  CREATE TABLE IF NOT EXISTS usage_group_hours (${notNull(GROUP_HOUR_COLUMNS)});
+  CREATE TABLE IF NOT EXISTS usage_summed (${notNull(SUMMED_COLUMNS)});
   CREATE OR REPLACE VIEW usage_events AS
     ${EVENT_TABLES.toReversed()
       .map((table) => `FROM ${table}`)
       .join(" UNION ALL ")};
   CREATE OR REPLACE VIEW usage_hours AS FROM usage_hour_folds UNION ALL FROM usage_hour_deltas;`;
+
+function notNull(columns: Record<string, DuckDBType>): string {
+  return Object.entries(columns)
+    .map(([name, type]) => `${name} ${String(type)} NOT NULL`)
+    .join(", ");
+}

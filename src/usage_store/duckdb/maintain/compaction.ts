@@ -4,17 +4,16 @@ import { countFolds, foldDeltas, rebuildHours, refold } from "../append/hour_sum
 import type { SnapshotWriter } from "../index/inventory.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 import { segmentSlices } from "./segment_slices.ts";
+import type { Background, GroupSums, GroupSumsLimits } from "./group_sums.ts";
 import { asNumber, query } from "../engine/sql.ts";
 import type { Writer } from "../append/writer.ts";
 
 /** When events are moved, and how many at once. */
-export interface CompactionLimits {
+export interface CompactionLimits extends GroupSumsLimits {
   /** Hot events at which they are moved to a short segment. */
   hot_rows: number;
   /** Events in short segments at which they are moved to a long one. */
   segment_rows: number;
-  /** Events moved by one transaction: commits wait while it records the deleted rows. */
-  move_rows: number;
   /** New events at which the index's snapshot is rewritten, or a twentieth of all if that is more. */
   snapshot_rows: number;
   /** How long it rests after a failure, such as a full disk. */
@@ -53,6 +52,7 @@ export class Compaction {
   /** Holds a transaction open during checkpoints. */
   readonly #bystander: DuckDBConnection;
   readonly #writer: Writer;
+  readonly #group_sums: GroupSums;
   readonly #snapshots: SnapshotWriter | undefined;
   readonly #limits: CompactionLimits;
   readonly #onFailure: (error: unknown) => void;
@@ -67,6 +67,7 @@ export class Compaction {
   static async open(
     engine: Engine,
     writer: Writer,
+    group_sums: GroupSums,
     snapshots: SnapshotWriter | undefined,
     options: CompactionOptions,
   ): Promise<Compaction> {
@@ -74,6 +75,7 @@ export class Compaction {
       engine,
       [await engine.connect(), await engine.connect()],
       writer,
+      group_sums,
       snapshots,
       options,
     );
@@ -83,6 +85,7 @@ export class Compaction {
     engine: Engine,
     [connection, bystander]: [DuckDBConnection, DuckDBConnection],
     writer: Writer,
+    group_sums: GroupSums,
     snapshots: SnapshotWriter | undefined,
     { segment_rows, rest_ms, limits, onFailure, onDone }: CompactionOptions,
   ) {
@@ -90,6 +93,7 @@ export class Compaction {
     this.#connection = connection;
     this.#bystander = bystander;
     this.#writer = writer;
+    this.#group_sums = group_sums;
     this.#segment_rows = segment_rows;
     this.#snapshots = snapshots;
     this.#limits = limits;
@@ -99,14 +103,19 @@ export class Compaction {
   }
 
   /**
-   * To be called after commits: starts a compaction when enough events are hot or in short segments, unless one is
-   * under way. `new_segment_rows`: rows that the commit put into a segment of its own.
+   * To be called after commits and queries: starts a compaction when enough events are hot or in short segments, or
+   * group sums are wanted, unless one is under way. `new_segment_rows`: rows that the commit put into a segment of its own.
    */
   notice(new_segment_rows = 0): void {
     this.#segment_rows += new_segment_rows;
     const { hot_rows, segment_rows } = this.#limits;
     const is_enough = this.#writer.hot_rows >= hot_rows || this.#segment_rows >= segment_rows;
-    if (is_enough && this.#running === undefined && this.#resting === undefined) this.#start();
+    if (
+      (is_enough || this.#group_sums.is_wanted) &&
+      this.#running === undefined &&
+      this.#resting === undefined
+    )
+      this.#start();
   }
 
   /** Compacts in the background; retries after a failure and a rest. */
@@ -134,17 +143,25 @@ export class Compaction {
     await this.#run();
   }
 
-  /** Rebuilds the sums by hour from the events; appends wait meanwhile. */
+  /** Rebuilds the sums from the events; appends wait meanwhile, and so does the compaction. */
   async rebuildSums(): Promise<void> {
-    await this.#running?.catch(() => undefined);
-    await this.#writer.exclusive(async (connection) => {
-      await rebuildHours(this.#engine, connection);
-      return { rows: 0, value: undefined };
-    });
+    while (this.#running !== undefined) await this.#running.catch(() => undefined);
+    await this.#runAlone(() =>
+      this.#writer.exclusive(async (connection) => {
+        await rebuildHours(this.#engine, connection);
+        await this.#group_sums.rebuild(this.#background);
+        return { rows: 0, value: undefined };
+      }),
+    );
   }
 
   #run(): Promise<void> {
-    this.#running ??= this.#compact()
+    return this.#running ?? this.#runAlone(() => this.#compact());
+  }
+
+  /** Runs what no other work of the background may run beside. */
+  #runAlone(work: () => Promise<void>): Promise<void> {
+    this.#running = work()
       .catch((error) => {
         throw this.#engine.judge(error, "background");
       })
@@ -179,6 +196,7 @@ export class Compaction {
       await this.#countSegments();
     }
     await this.#tidyFolds();
+    await this.#group_sums.update(this.#background, last_seq);
     await this.#snapshots?.write(this.#connection, last_seq);
     this.#onDone();
   }
@@ -248,6 +266,10 @@ export class Compaction {
     const [[count] = []] = await query(this.#connection, "SELECT count(*) FROM usage_runs");
     this.#segment_rows = asNumber(count);
     return this.#segment_rows;
+  }
+
+  get #background(): Background {
+    return { connection: this.#connection, transact: (work) => this.#transact(work) };
   }
 
   /** Errors: throws when the store is closing, else those of `work`. */

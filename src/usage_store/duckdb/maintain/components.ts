@@ -6,10 +6,12 @@ import { Exports } from "../query/exports.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type Inventory, type SnapshotWriter, scanStore } from "../index/inventory.ts";
 import { Loader } from "../append/bulk_load.ts";
+import { NewestEvents } from "../query/newest.ts";
 import { Readers, type ReadersLimits } from "../engine/readers.ts";
 import type { TimeRange } from "../query/rollup.ts";
 import type { SipHash } from "../index/siphash.ts";
 import { WindowSums } from "../query/window_sums.ts";
+import { GroupSums } from "./group_sums.ts";
 import { Writer, type WriterLimits } from "../append/writer.ts";
 
 /** The limits of the components on an engine. */
@@ -58,6 +60,8 @@ export interface Parts {
   pings: Readers;
   exports: Exports;
   sums: WindowSums;
+  group_sums: GroupSums;
+  newest: NewestEvents;
   /** The rows stored at the opening. */
   inventory: Inventory;
 }
@@ -92,6 +96,7 @@ async function openOn(
   const last_seq = Math.max(inventory.last_seq, next_seq - 1);
   const writer = new Writer(engine, connection, index, { ...inventory, last_seq }, limits.writer);
   const { segment_rows } = inventory;
+  const group_sums = await GroupSums.open(connection, limits.compaction);
   const options = { limits: limits.compaction, segment_rows, rest_ms, onFailure, onDone: onCompacted };
   return {
     writer,
@@ -99,8 +104,10 @@ async function openOn(
     pings: await Readers.open(engine, { readers: 1, waiting: PINGS, waiting_company: PINGS }),
     exports: await Exports.open(engine, limits.exports),
     sums: new WindowSums(),
+    group_sums,
+    newest: new NewestEvents(),
     loader: new Loader({ engine, writer, index, hash }),
-    compactor: await Compaction.open(engine, writer, known.snapshots, options),
+    compactor: await Compaction.open(engine, writer, group_sums, known.snapshots, options),
   };
 }
 

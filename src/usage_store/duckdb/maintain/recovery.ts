@@ -2,7 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { withTimeout } from "../../../core/time.ts";
 import type { Database } from "../engine/database.ts";
 import { type CommitRows, type EngineLoss, EngineLostError, unavailable } from "../engine/engine.ts";
-import { checkHours } from "../append/hour_sums.ts";
+import { checkSums } from "./check_sums.ts";
 import type { Inventory } from "../index/inventory.ts";
 import {
   abandonParts,
@@ -226,7 +226,7 @@ export class Recovery {
   async #check({ readers }: Parts): Promise<void> {
     try {
       this.#backoff.checkQueries(null);
-      const { different } = await readers.run(null, CHECK_MS, (connection) => checkHours(connection, null));
+      const { different } = await readers.run(null, CHECK_MS, (connection) => checkSums(connection, null));
       if (different === 0) return;
       const error = new Error(`The sums of ${different} hours are not those of their events`);
       this.#report(error, "usage store: sums and events differ: run doctor");

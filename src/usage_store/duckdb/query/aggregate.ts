@@ -13,8 +13,18 @@ import {
 } from "../../time_buckets.ts";
 import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf } from "../../port.ts";
 import { whereSql } from "./filters.ts";
-import { groupTextSql, readScalar, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
-import { EVENT_SUMS, hoursSql, isByTime, SUMS_OF_SUMS, type TimeRange } from "./rollup.ts";
+import { groupTextSql, readScalar, storedGroupSql, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
+import {
+  BY_SUBSCRIPTION,
+  EVENT_SUMS,
+  type GroupHours,
+  hoursSql,
+  isBySubscription,
+  isByTime,
+  SUMS_OF_SUMS,
+  type TimeRange,
+} from "./rollup.ts";
+import type { Summed } from "../maintain/group_sums.ts";
 import { asDecimal, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
 
 type Key = AggregateRow["keys"][number];
@@ -36,14 +46,18 @@ interface Local {
   offset_ms: string;
 }
 
-/** The groups of the matching events. `range` bounds the zone offsets to compute. */
+/**
+ * The groups of the matching events. `range` bounds the zone offsets to compute. `summed`: what the group sums
+ * hold; without it they are not read.
+ */
 export async function aggregate(
   connection: DuckDBConnection,
   wanted: AggregateQuery,
   range: TimeRange,
+  summed?: Summed,
 ): Promise<AggregateRow[]> {
   const parameters = new Parameters();
-  const { sql, groupings } = groupsSql(wanted, range, parameters);
+  const { sql, groupings } = groupsSql(wanted, range, summed, parameters);
   const names = groupings.flatMap(({ columns }) => columns.map(({ name }) => name));
   const of_metadata = wanted.group_by.filter((kind) => metadataKeyOf(kind) !== undefined).length;
   const max_rows = wanted.max_groups * TEXTS_OF_A_SCALAR ** of_metadata;
@@ -66,21 +80,27 @@ export async function aggregate(
 function groupsSql(
   wanted: AggregateQuery,
   range: TimeRange,
+  summed: Summed | undefined,
   parameters: Parameters,
 ): { sql: string; groupings: Grouping[] } {
   const kinds = wanted.group_by;
   const is_timed = kinds.some(isTime);
   const segments = is_timed ? segmentsOf(wanted, range) : [];
   const slices = slicesOf(segments, kinds.includes("hour") ? HOUR_MS : DAY_MS);
-  const by_hour = isByTime(wanted) && kinds.every(isTime) && holdHours(slices);
+  const by_time = isByTime(wanted) && kinds.every(isTime);
+  const groups = by_time ? undefined : groupHoursOf(wanted, summed);
+  const by_hour = holdHours(slices) && (by_time || groups !== undefined);
   const at = by_hour ? `hour * ${HOUR_MS}` : "timestamp";
   const [sums, from] = by_hour
-    ? [SUMS_OF_SUMS, `(${hoursSql(wanted, parameters)})`]
+    ? [SUMS_OF_SUMS, `(${hoursSql(wanted, parameters, groups)})`]
     : [EVENT_SUMS, `usage_events WHERE ${whereSql(wanted, parameters)}`];
   const [first] = segments;
   const is_sliced = is_timed && (segments.length > 1 || kinds.includes("month"));
   const local = is_sliced ? zonedLocal : constantLocal(at, first?.offset_ms ?? 0);
-  const groupings = kinds.map((kind, i) => groupingOf(kind, i, local, wanted.max_key_length, parameters));
+  const { max_key_length } = wanted;
+  const textOf = (key: string) =>
+    by_hour ? storedGroupSql(max_key_length, parameters) : groupTextSql(key, max_key_length, parameters);
+  const groupings = kinds.map((kind, i) => groupingOf(kind, i, local, textOf));
   if (!is_sliced) {
     const columns = groupings.flatMap((grouping) => grouping.columns).map(namedSql);
     return { sql: `SELECT ${[...columns, sums].join(", ")} FROM ${from} GROUP BY ALL`, groupings };
@@ -97,6 +117,21 @@ function groupsSql(
   return { sql, groupings };
 }
 
+/** The metadata key of the group sums that would suffice for the query; undefined when events must be read. */
+export function groupKeyOf(wanted: AggregateQuery): string | undefined {
+  const keys = wanted.group_by.map(metadataKeyOf).filter((key) => key !== undefined);
+  // An empty key stands for none in the sums.
+  if (!isBySubscription(wanted) || keys.length > 1 || keys[0] === BY_SUBSCRIPTION) return undefined;
+  return keys[0] ?? BY_SUBSCRIPTION;
+}
+
+/** The group sums that suffice for the query, if there are any. */
+function groupHoursOf(wanted: AggregateQuery, summed: Summed | undefined): GroupHours | undefined {
+  const key = groupKeyOf(wanted);
+  if (summed === undefined || key === undefined) return undefined;
+  return summed.keys.get(wanted.company_id)?.has(key) === true ? { key, seq: summed.seq } : undefined;
+}
+
 function isTime(kind: GroupKind | undefined): kind is "day" | "hour" | "month" {
   return kind === "day" || kind === "hour" || kind === "month";
 }
@@ -109,8 +144,7 @@ function groupingOf(
   kind: GroupKind,
   position: number,
   local: Local,
-  max_key_length: number,
-  parameters: Parameters,
+  textOf: (metadata_key: string) => string,
 ): Grouping {
   const day = { name: "local_day", sql: local.number(DAY_MS) };
   if (kind === "day") return { columns: [day], key: ([number]) => dayText(asNumber(number)) };
@@ -131,7 +165,7 @@ function groupingOf(
     return { columns: [{ name: id, sql: id }], key: ([value]) => asNumber(value) };
   }
   return {
-    columns: [{ name: `metadata_${position}`, sql: groupTextSql(key, max_key_length, parameters) }],
+    columns: [{ name: `metadata_${position}`, sql: textOf(key) }],
     key: ([text = null]) => (text === null ? null : readScalar(asText(text))),
   };
 }

@@ -61,10 +61,21 @@ export function searchSql(search: string, parameters: Parameters): string {
     AND regexp_matches(lower(metadata), ${pattern})`;
 }
 
+/** SQL of the value of `key` as JSON text, empty unless it is a scalar. */
+export function valueSql(key: string, parameters: Parameters): string {
+  const json = `(${foundSql(key, parameters)})::VARCHAR`;
+  return `if(${json} IS NULL OR ${json} = 'null' OR ${isContainerSql(json)}, '', ${json})`;
+}
+
 /** SQL of the group value of `key` as JSON text, NULL unless it is a scalar; long strings are truncated. */
 export function groupTextSql(key: string, max_length: number, parameters: Parameters): string {
   const json = `(${foundSql(key, parameters)})::VARCHAR`;
   return `if(${json} = 'null' OR ${isContainerSql(json)}, NULL, ${cutSql(json, max_length, parameters)})`;
+}
+
+/** As `groupTextSql`, of a `value` as `valueSql` gives it. */
+export function storedGroupSql(max_length: number, parameters: Parameters): string {
+  return `if(value = '', NULL, ${cutSql("value", max_length, parameters)})`;
 }
 
 /** Whether JSON text is an object or array. */

@@ -1,7 +1,11 @@
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { EventFilter } from "../../port.ts";
 import { whereSql } from "./filters.ts";
+import { valueSql } from "./metadata_sql.ts";
 import type { Parameters } from "../engine/sql.ts";
+
+/** In the place of a metadata key: group sums by subscription and hour only. */
+export const BY_SUBSCRIPTION = "";
 
 /** The timestamps that the store holds, from the smallest to the largest. */
 export interface TimeRange {
@@ -16,49 +20,70 @@ export const SUMS_OF_SUMS =
 
 /** Whether the filter is by company and time only: then the sums by hour suffice. */
 export function isByTime(filter: EventFilter): boolean {
-  const { subscription_ids, metadata = {}, metadata_search, min_usage, max_usage } = filter;
+  return filter.subscription_ids === undefined && isBySubscription(filter);
+}
+
+/** Whether the filter is by company, time and subscription only: then group sums suffice. */
+export function isBySubscription({ metadata = {}, ...filter }: EventFilter): boolean {
+  const { metadata_search, min_usage, max_usage } = filter;
   return (
-    [subscription_ids, metadata_search, min_usage, max_usage].every((part) => part === undefined) &&
+    [metadata_search, min_usage, max_usage].every((part) => part === undefined) &&
     Object.keys(metadata).length === 0
   );
 }
 
+/** The group sums to read: those by this metadata key, up to this event. */
+export interface GroupHours {
+  key: string;
+  seq: number;
+}
+
 /**
  * SQL of the sums of a filter by time, as rows of hour, total, events, low and high, several an hour. Hours cut by the
- * window are summed from their events. A union, as the engine skips no blocks by an OR.
+ * window are read from their events. A union, as the engine skips no blocks by an OR. With `groups` the rows have
+ * subscription_id and value too, and are read from the group sums, and after these from the events.
  */
-export function hoursSql(filter: EventFilter, parameters: Parameters): string {
+export function hoursSql(filter: EventFilter, parameters: Parameters, groups?: GroupHours): string {
   const { start_ms, end_ms } = filter;
   const from_hour = start_ms === undefined ? undefined : Math.ceil(start_ms / HOUR_MS);
   const until_hour = end_ms === undefined ? undefined : Math.floor(end_ms / HOUR_MS);
-  if (from_hour !== undefined && until_hour !== undefined && from_hour >= until_hour) {
-    return cutHoursSql(filter, parameters);
-  }
-  const parts = [wholeHoursSql(filter.company_id, { from_hour, until_hour }, parameters)];
+  const eventsIn = (window: EventFilter) => eventRowsSql(window, groups, parameters);
+  if (from_hour !== undefined && until_hour !== undefined && from_hour >= until_hour) return eventsIn(filter);
+  const cuts: string[] = [];
   if (start_ms !== undefined && from_hour !== undefined && start_ms < from_hour * HOUR_MS) {
-    parts.push(cutHoursSql({ ...filter, end_ms: from_hour * HOUR_MS }, parameters));
+    cuts.push(eventsIn({ ...filter, end_ms: from_hour * HOUR_MS }));
   }
   if (end_ms !== undefined && until_hour !== undefined && until_hour * HOUR_MS < end_ms) {
-    parts.push(cutHoursSql({ ...filter, start_ms: until_hour * HOUR_MS }, parameters));
+    cuts.push(eventsIn({ ...filter, start_ms: until_hour * HOUR_MS }));
   }
-  return parts.join(" UNION ALL ");
+  const whole = wholeHoursSql(filter, { from_hour, until_hour }, groups, parameters);
+  if (groups === undefined) return [whole, ...cuts].join(" UNION ALL ");
+  const seq = parameters.integer(groups.seq);
+  const summed = cuts.map((cut) => `${cut} AND seq <= ${seq}`);
+  return [whole, ...summed, `${eventsIn(filter)} AND seq > ${seq}`].join(" UNION ALL ");
 }
 
 function wholeHoursSql(
-  company_id: number,
+  { company_id, subscription_ids }: EventFilter,
   { from_hour, until_hour }: { from_hour: number | undefined; until_hour: number | undefined },
+  groups: GroupHours | undefined,
   parameters: Parameters,
 ): string {
-  const conditions = [`company_id = ${parameters.integer(company_id)}`];
+  const conditions = [whereSql({ company_id, subscription_ids }, parameters)];
+  if (groups !== undefined) conditions.push(`key = ${parameters.text(groups.key)}`);
   if (from_hour !== undefined) conditions.push(`hour >= ${parameters.integer(from_hour)}`);
   if (until_hour !== undefined) conditions.push(`hour < ${parameters.integer(until_hour)}`);
-  return `SELECT hour::BIGINT AS hour, total, events, low, high FROM usage_hours
-    WHERE ${conditions.join(" AND ")}`;
+  const columns = groups === undefined ? "" : "subscription_id, value,";
+  return `SELECT ${columns} hour::BIGINT AS hour, total, events, low, high
+    FROM ${groups === undefined ? "usage_hours" : "usage_group_hours"} WHERE ${conditions.join(" AND ")}`;
 }
 
-function cutHoursSql(filter: EventFilter, parameters: Parameters): string {
-  return `SELECT timestamp // ${HOUR_MS} AS hour, ${EVENT_SUMS} FROM usage_events
-    WHERE ${whereSql(filter, parameters)} GROUP BY 1`;
+/** Events as sums of one each: grouping them would cost more than it spares. */
+function eventRowsSql(filter: EventFilter, groups: GroupHours | undefined, parameters: Parameters): string {
+  const value = groups?.key === BY_SUBSCRIPTION ? "''" : groups && valueSql(groups.key, parameters);
+  const columns = value === undefined ? "" : `subscription_id, ${value} AS value,`;
+  return `SELECT ${columns} timestamp // ${HOUR_MS} AS hour, usage AS total, 1 AS events, usage AS low, usage AS high
+    FROM usage_events WHERE ${whereSql(filter, parameters)}`;
 }
 
 /** The query without bounds of time that exclude nothing: where they cut an hour they are slow. */

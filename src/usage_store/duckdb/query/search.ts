@@ -9,6 +9,9 @@ import { hoursSql, isByTime } from "./rollup.ts";
 import { asDecimal, asNumber, asText, asUuid, chunksOf, Parameters, query } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
 
+/** The columns of an event on a page, as `toStoredEvent` reads them. */
+export const PAGE_COLUMNS = "id, subscription_id, timestamp, usage::VARCHAR, metadata, created_at";
+
 /** The place of a page among the matching events. */
 interface Place {
   /** The number of matching events, on all pages. */
@@ -30,7 +33,7 @@ export async function search(connection: DuckDBConnection, wanted: SearchQuery):
   const parameters = new Parameters();
   const found = await query(
     connection,
-    `SELECT id, subscription_id, timestamp, usage::VARCHAR, metadata, created_at FROM usage_events
+    `SELECT ${PAGE_COLUMNS} FROM usage_events
     WHERE ${where(parameters)} ${orderSql(wanted)}
     LIMIT ${parameters.integer(wanted.limit + 1)} OFFSET ${parameters.integer(skip)}`,
     parameters,
@@ -139,11 +142,13 @@ export function orderSql({ sort_by, sort_order }: SearchQuery): string {
   return `ORDER BY ${sort_by} ${sort_order}, id ${sort_order}`;
 }
 
-function positionOf({ sort_by }: SearchQuery, { timestamp, usage, id }: StoredEvent): SearchPosition {
+/** The place of an event in the order of a search. */
+export function positionOf({ sort_by }: SearchQuery, { timestamp, usage, id }: StoredEvent): SearchPosition {
   return { value: sort_by === "usage" ? usage : String(timestamp), id };
 }
 
-function toStoredEvent(row: DuckDBValue[]): StoredEvent {
+/** Reads the columns of an event on a page. */
+export function toStoredEvent(row: DuckDBValue[]): StoredEvent {
   const [id, subscription_id, timestamp, usage, metadata, created_at] = row;
   return {
     id: asUuid(id).toString(),

@@ -1,0 +1,231 @@
+import { afterAll, expect, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { openDatabase } from "../../../src/usage_store/duckdb/engine/database.ts";
+import { asNumber, query } from "../../../src/usage_store/duckdb/engine/sql.ts";
+import { type CompactableStore, openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
+import type { AggregateRow } from "../../../src/usage_store/port.ts";
+import { modelEvent } from "../arbitrary_events.ts";
+import { TIMEOUT_MS, TOTAL } from "../fixtures.ts";
+
+// The sums by subscription, metadata key and hour: who has them, and that nothing is summed twice or left out.
+
+const folder = await mkdtemp(join(tmpdir(), "usage-group-sums-"));
+afterAll(() => rm(folder, { recursive: true }));
+
+let files = 0;
+const newPath = (): string => join(folder, `${++files}.duckdb`);
+
+const NOW_MS = 1_800_000_000_000;
+const HOUR_MS = 3_600_000;
+const NEVER = 1_000_000_000;
+const LIMITS = {
+  hot_rows: NEVER,
+  segment_rows: NEVER,
+  snapshot_rows: NEVER,
+  move_rows: 70,
+  min_events: 100,
+  max_share: 0.1,
+  retry_ms: 10,
+};
+const opened = (path: string) => openDuckDb({ path, compaction: LIMITS });
+
+/** Events of some hours, with a usage of 1, of two subscriptions. */
+const newEvents = (length: number, hours = 3, objectOf = (i: number): Record<string, unknown> => ({ i })) =>
+  Array.from({ length }, (_, i) =>
+    modelEvent({
+      timestamp: 1_700_000_000_000 + (i % hours) * HOUR_MS,
+      subscription_id: 1 + (i % 2),
+      usage: "1",
+      object: objectOf(i),
+    }),
+  );
+
+/** The number of events of each subscription, by its sums and as far as these do not go by events. */
+async function counts(store: CompactableStore, company_id = 1, how = {}): Promise<number[]> {
+  const groups = await store.aggregate(
+    { ...TOTAL, company_id, group_by: ["subscription"], ...how },
+    TIMEOUT_MS,
+  );
+  for (const { total_usage, event_count } of groups) expect(total_usage).toBe(String(event_count));
+  return groups.toSorted((a, b) => Number(a.keys[0]) - Number(b.keys[0])).map((group) => group.event_count);
+}
+
+/** What a closed store's file answers to a statement. */
+async function ask(path: string, sql: string): Promise<number[][]> {
+  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
+  const connection = await database.instance.connect();
+  try {
+    return (await query(connection, sql)).map((row) => row.map(asNumber));
+  } finally {
+    connection.closeSync();
+    database.close();
+  }
+}
+
+const SUMMED = `SELECT company_id, count(*), sum(events)::BIGINT FROM usage_group_hours GROUP BY 1 ORDER BY 1`;
+
+test("a company gets them when it has enough events, and enough for each row, and loses them when it has not", async () => {
+  const path = newPath();
+  let store = await opened(path);
+  await store.append(1, newEvents(200), NOW_MS);
+  await store.append(2, newEvents(90), NOW_MS);
+  await store.append(3, newEvents(200, 100), NOW_MS);
+  await store.compact();
+  await store.close();
+  expect(await ask(path, SUMMED)).toEqual([[1, 6, 200]]);
+  store = await opened(path);
+  await store.append(1, newEvents(10), NOW_MS);
+  await store.append(2, newEvents(20), NOW_MS);
+  await store.append(3, newEvents(2_000, 100), NOW_MS);
+  await store.compact();
+  expect(await Promise.all([1, 2, 3].map((company_id) => counts(store, company_id)))).toEqual([
+    [105, 105],
+    [55, 55],
+    [1_100, 1_100],
+  ]);
+  await store.close();
+  expect(await ask(path, SUMMED)).toEqual([
+    [1, 6, 210],
+    [2, 6, 110],
+    [3, 100, 2_200],
+  ]);
+  store = await opened(path);
+  await store.append(1, newEvents(60, 60), NOW_MS);
+  await store.compact();
+  expect(await counts(store)).toEqual([135, 135]);
+  await store.close();
+  expect((await ask(path, SUMMED)).map(([company_id]) => company_id)).toEqual([2, 3]);
+});
+
+test("a query finds each event once, whatever the compaction does meanwhile", async () => {
+  const store = await opened(newPath());
+  const events = { sent: 0, stored: 0 };
+  const appending = (async () => {
+    for (let round = 0; round < 25; round++) {
+      events.sent += 150;
+      await store.append(1, newEvents(150), NOW_MS);
+      events.stored = events.sent;
+      if (round % 3 === 2) await store.compact();
+      if (round % 10 === 9) await store.rebuildSums();
+    }
+    return true;
+  })();
+  let is_over = false;
+  do {
+    is_over = await Promise.race([appending, Bun.sleep(0).then(() => false)]);
+    const { stored } = events;
+    const found = (await counts(store)).reduce((sum, count) => sum + count, 0);
+    expect(found).toBeGreaterThanOrEqual(stored);
+    expect(found).toBeLessThanOrEqual(events.sent);
+  } while (!is_over);
+  expect(await counts(store)).toEqual([1_875, 1_875]);
+  await store.close();
+});
+
+test("they are those of the events: in windows, for some subscriptions, and of events that came later", async () => {
+  const store = await opened(newPath());
+  await store.append(1, newEvents(300), NOW_MS);
+  await store.compact();
+  await store.append(1, newEvents(30), NOW_MS);
+  const start_ms = 1_700_000_000_000;
+  expect(await counts(store)).toEqual([165, 165]);
+  expect(await counts(store, 1, { subscription_ids: [2] })).toEqual([165]);
+  expect(await counts(store, 1, { subscription_ids: [] })).toEqual([]);
+  expect(await counts(store, 1, { start_ms: start_ms + 1 })).toEqual([110, 110]);
+  expect(await counts(store, 1, { start_ms, end_ms: start_ms + HOUR_MS })).toEqual([55, 55]);
+  expect(await counts(store, 1, { start_ms, end_ms: start_ms + 1 })).toEqual([55, 55]);
+  await store.close();
+});
+
+test("a difference is reported, and made good by making them again", async () => {
+  const path = newPath();
+  let store = await opened(path);
+  await store.append(1, newEvents(200), NOW_MS);
+  await store.compact();
+  await store.append(1, newEvents(10), NOW_MS);
+  expect(await store.check(null, TIMEOUT_MS)).toEqual({ hours: 3, events: 210, different: 0 });
+  await store.close();
+  await ask(path, "DELETE FROM usage_group_hours WHERE subscription_id = 2");
+  store = await opened(path);
+  expect(await store.check(1, TIMEOUT_MS)).toMatchObject({ different: 3 });
+  expect(await store.check(2, TIMEOUT_MS)).toMatchObject({ different: 0 });
+  await store.rebuildSums();
+  expect(await store.check(null, TIMEOUT_MS)).toEqual({ hours: 3, events: 210, different: 0 });
+  expect(await counts(store)).toEqual([105, 105]);
+  await store.close();
+});
+
+test("a file of a version that did not know them gets them, also when that version wrote to it again", async () => {
+  const path = newPath();
+  let store = await opened(path);
+  await store.append(1, newEvents(200), NOW_MS);
+  await store.close();
+  await ask(path, "DROP TABLE usage_group_hours");
+  await ask(path, "DROP TABLE usage_summed");
+  store = await opened(path);
+  expect(await counts(store)).toEqual([100, 100]);
+  await store.compact();
+  expect(await counts(store)).toEqual([100, 100]);
+  await store.close();
+  // What it writes comes after the last event in the sums, and may be sorted already.
+  const events = newEvents(100).map(({ subscription_id, timestamp, id }, i) => {
+    return `(${1_000 + i}, 1, ${subscription_id}, ${timestamp}, '${id}', 1, NULL, 1)`;
+  });
+  await ask(path, `INSERT INTO usage_runs VALUES ${events.join(", ")}`);
+  await ask(
+    path,
+    `INSERT INTO usage_hour_deltas SELECT company_id, timestamp // ${HOUR_MS}, sum(usage), count(*), min(usage), max(usage),
+      max(seq) FROM usage_runs WHERE seq >= 1_000 GROUP BY 1, 2`,
+  );
+  store = await opened(path);
+  expect(await counts(store)).toEqual([150, 150]);
+  await store.compact();
+  expect(await counts(store)).toEqual([150, 150]);
+  await store.close();
+  expect(await ask(path, SUMMED)).toEqual([[1, 6, 300]]);
+});
+
+const VALUES = ["a", 'b"c', 1, "1", true, null, { a: "a" }, "x".repeat(30)];
+const keyed = (length: number) =>
+  newEvents(length, 3, (i) => (i % 9 === 8 ? {} : { "the.key": VALUES[i % 9], unique: i }));
+const BY_KEY = { group_by: ["metadata:the.key"] as const, max_key_length: 20 };
+
+test("a metadata key gets them when it is asked for often, unless it has too many values", async () => {
+  const path = newPath();
+  const store = await opened(path);
+  const by = (how: object) => store.aggregate({ ...TOTAL, company_id: 1, ...BY_KEY, ...how }, TIMEOUT_MS);
+  const inOrder = (rows: readonly AggregateRow[]) =>
+    rows.toSorted((a, b) => (JSON.stringify(a.keys) < JSON.stringify(b.keys) ? -1 : 1));
+  const questions = [
+    {},
+    { group_by: ["metadata:the.key", "subscription"] },
+    { group_by: ["day", "metadata:the.key"], time_zone: "Asia/Kathmandu" },
+    { group_by: ["metadata:the.key", "month"], subscription_ids: [2], start_ms: 1_700_000_000_001 },
+    { group_by: ["metadata:the.key"], metadata: { "the.key": "1" } },
+    { group_by: ["metadata:the.key", "metadata:unique"] },
+    { group_by: ["metadata:"] },
+  ];
+  const answers = async () => Promise.all(questions.map(async (how) => inOrder(await by(how))));
+  await store.append(1, keyed(1_800), NOW_MS);
+  const before = await answers();
+  for (let i = 0; i < 3; i++) await by({ group_by: ["metadata:unique"] });
+  await store.compact();
+  expect(await answers()).toEqual(before);
+  await store.append(1, keyed(90), NOW_MS);
+  const later = await answers();
+  await store.compact();
+  expect(await answers()).toEqual(later);
+  expect(later[0]?.map(({ event_count }) => event_count).reduce((sum, count) => sum + count)).toBe(1_890);
+  expect(await store.check(null, TIMEOUT_MS)).toMatchObject({ events: 1_890, different: 0 });
+  await store.rebuildSums();
+  expect(await answers()).toEqual(later);
+  await store.close();
+  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
+  const connection = await database.instance.connect();
+  const keys = await query(connection, "SELECT DISTINCT key FROM usage_group_hours ORDER BY key");
+  connection.closeSync();
+  database.close();
+  expect(keys).toEqual([[""], ["the.key"]]);
+});
