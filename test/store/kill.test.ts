@@ -44,9 +44,11 @@ const total = async (api: Api, path: string): Promise<number> => (await api("GET
 /** How many clients there are of each name. */
 async function countNames(api: Api): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
-  for (const { name } of (await api("GET", "/clients")).body.data as Json[])
-    counts.set(name, (counts.get(name) ?? 0) + 1);
-  return counts;
+  for (let page = 1; ; page++) {
+    const { data } = (await api("GET", `/clients?page=${page}&limit=100`)).body;
+    for (const { name } of data as Json[]) counts.set(name, (counts.get(name) ?? 0) + 1);
+    if (data.length < 100) return counts;
+  }
 }
 
 test(
