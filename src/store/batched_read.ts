@@ -8,7 +8,7 @@ interface Batch<K, V> {
 /**
  * Batches reads by group within one turn of the event loop (the DataLoader pattern). For what every request reads: a
  * query costs about as much for many keys as for one. Nothing is cached; a read begins after its call, and so sees
- * everything committed before.
+ * everything committed before. In a transaction it begins at once.
  */
 export function batchedRead<G, K, V>(
   read: (q: Reads, group: G, keys: K[]) => Promise<V>,
@@ -27,6 +27,8 @@ export function batchedRead<G, K, V>(
   }
 
   return (q, group, keys = []) => {
+    // Nobody to wait for, while others wait for the transaction.
+    if (q.is_transaction) return read(q, group, [...new Set(keys)]);
     const batches = under_way.get(q) ?? new Map<G, Batch<K, V>>();
     under_way.set(q, batches);
     const batch = batches.get(group) ?? begin(q, group, batches);

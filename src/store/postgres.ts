@@ -56,7 +56,11 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
   const locks = new SessionLocks(url, backoff);
   const database = drizzle(writer);
   const reads = drizzle(reader);
-  const read = Object.assign(reads, { use: kit.use, run: runOn(reads) }) as unknown as Reads;
+  const read = Object.assign(reads, {
+    use: kit.use,
+    run: runOn(reads),
+    is_transaction: false,
+  }) as unknown as Reads;
   const current = new AsyncLocalStorage<Queries>();
 
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>

@@ -29,7 +29,11 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   const reader = connect(file, { readonly: true });
 
   const writes = drizzle(writer) as unknown as Parameters<typeof openHandle>[0];
-  const read = Object.assign(drizzle(reader), { use: kit.use, run: runOn(reader) }) as unknown as Reads;
+  const read = Object.assign(drizzle(reader), {
+    use: kit.use,
+    run: runOn(reader),
+    is_transaction: false,
+  }) as unknown as Reads;
   const run = runOn(writer);
   const uniqueIndexes = readUniqueIndexes(writer);
   const current = new AsyncLocalStorage<Queries>();

@@ -14,6 +14,8 @@ export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "wit
    * Families use `insertRow` and `insertRows`.
    */
   readonly run: Run;
+  /** Whether it is a transaction's, which others may wait for. */
+  readonly is_transaction: boolean;
 };
 
 export type Run = (text: string, values: readonly unknown[], is_prepared: boolean) => Promise<unknown[][]>;

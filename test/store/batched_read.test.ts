@@ -18,6 +18,7 @@ function counting() {
   return {
     reads,
     count: (company_id: number, ...keys: string[]) => count(service.deps.store.read, company_id, keys),
+    countIn: count,
   };
 }
 
@@ -81,4 +82,22 @@ test("a transaction reads for itself", async () => {
     return Promise.all([count(q, company_id), count(service.deps.store.read, company_id)]);
   });
   expect(counts).toEqual([1, 0]);
+});
+
+test("a transaction reads at once, by itself: the event loop does not turn while it is open", async () => {
+  const { reads, countIn, count } = counting();
+  const { company_id, deps } = service;
+  let has_turned = false;
+  const outside = count(company_id, "outside");
+  await deps.store.tx(async (q) => {
+    const turn = setImmediate(() => {
+      has_turned = true;
+    });
+    await countIn(q, company_id, ["inside", "inside"]);
+    if (deps.store.dialect === "sqlite") expect(has_turned).toBe(false);
+    clearImmediate(turn);
+  });
+  await outside;
+  expect(reads).toContainEqual({ company_id, keys: ["inside"] });
+  expect(reads).toContainEqual({ company_id, keys: ["outside"] });
 });
