@@ -11,5 +11,6 @@ export interface ListeningServer {
 export function addressOf(deps: Deps, request: Request, server: ListeningServer | null): string | null {
   const forwarded = deps.config.trust_proxy ? request.headers.get("x-forwarded-for") : null;
   const forwarded_for = forwarded?.split(",").at(-1)?.trim() ?? "";
-  return readAddress(forwarded_for) ?? server?.requestIP(request)?.address ?? null;
+  const by_proxy = forwarded_for === "" ? null : readAddress(forwarded_for);
+  return by_proxy ?? server?.requestIP(request)?.address ?? null;
 }
