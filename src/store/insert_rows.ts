@@ -1,5 +1,6 @@
 import { getTableColumns, getTableName, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
+import { exactlyOne } from "./exactly_one.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { RowOf } from "./row_of.ts";
 import type { Queries } from "./store.ts";
@@ -13,26 +14,7 @@ export async function insertRow<T extends PgTable, F extends Columns>(
   row: T["$inferInsert"],
   returning: F,
 ): Promise<RowOf<F>> {
-  const columns: Columns = getTableColumns(table);
-  const given: Record<string, unknown> = row;
-  const names = Object.keys(columns).filter((name) => name in given);
-  const text = textOf(table, `one ${names.join()} returning ${namesOf(returning)}`, () => {
-    const values = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
-    const built = q
-      .insert(table)
-      .values(values as T["$inferInsert"])
-      .returning(returning)
-      .toSQL();
-    if (built.params.length === names.length) return built;
-    throw new Error(`Cannot insert into ${getTableName(table)}: name the columns that have a default`);
-  });
-  const values = names.map((name) => {
-    const value = given[name] ?? null;
-    return value === null ? null : columns[name]?.mapToDriverValue(value);
-  });
-  const [written] = await q.run(text, values, true);
-  if (!written) throw new Error(`Cannot insert into ${getTableName(table)}: nothing was written`);
-  return rowOf(returning, written);
+  return exactlyOne(await insertOne(q, table, row, returning));
 }
 
 /**
@@ -48,6 +30,7 @@ export async function insertRows<T extends PgTable, F extends Columns = Columns>
 ): Promise<RowOf<F>[]> {
   const [first] = rows;
   if (!first) return [];
+  if (rows.length === 1 && !on_conflict_skip) return insertOne(q, table, first, returning);
   const columns: Columns = getTableColumns(table);
   const names = Object.keys(first);
   const { text: json, source, value } = jsonRows(columns, names, rows);
@@ -66,6 +49,34 @@ export async function insertRows<T extends PgTable, F extends Columns = Columns>
   });
   const written = await q.run(text, [json], true);
   return returning ? written.map((values) => rowOf(returning, values)) : [];
+}
+
+/** One row without JSON around it, which databases take in half the time. */
+async function insertOne<T extends PgTable, F extends Columns>(
+  q: Queries,
+  table: T,
+  row: T["$inferInsert"],
+  returning: F | undefined,
+): Promise<RowOf<F>[]> {
+  const columns: Columns = getTableColumns(table);
+  const given: Record<string, unknown> = row;
+  const names: string[] = [];
+  const values: unknown[] = [];
+  for (const name in columns) {
+    if (!(name in given)) continue;
+    const value = given[name] ?? null;
+    names.push(name);
+    values.push(value === null ? null : columns[name]?.mapToDriverValue(value));
+  }
+  const text = textOf(table, `one ${names.join()} returning ${namesOf(returning)}`, () => {
+    const places = Object.fromEntries(names.map((name) => [name, sql.placeholder(name)]));
+    const insert = q.insert(table).values(places as T["$inferInsert"]);
+    const built = returning ? insert.returning(returning).toSQL() : insert.toSQL();
+    if (built.params.length === names.length) return built;
+    throw new Error(`Cannot insert into ${getTableName(table)}: name the columns that have a default`);
+  });
+  const written = await q.run(text, values, true);
+  return returning ? written.map((row_values) => rowOf(returning, row_values)) : [];
 }
 
 /** The texts of inserts by table, which is of one dialect: as many as there are places in the code that insert. */
