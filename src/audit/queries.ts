@@ -6,8 +6,9 @@ import { instant, iso } from "../core/time.ts";
 import { companyOwned } from "../store/expressions.ts";
 import { deleteBatch } from "../store/delete_batch.ts";
 import { insertRows } from "../store/insert_rows.ts";
-import { matching } from "../store/list_rows.ts";
+import { findRow, matching } from "../store/list_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../store/store.ts";
+import { countRows, selectRows } from "../store/select_rows.ts";
 import type { AuditEntry, AuditFilter } from "./model.ts";
 import { auditLogTable } from "./tables.ts";
 
@@ -81,22 +82,22 @@ export async function listEntries(
     from === undefined ? undefined : gte(t.at, iso(instant(from))),
     to === undefined ? undefined : lt(t.at, iso(instant(to))),
   );
-  const rows = await q
-    .select(entryColumns(q))
-    .from(t)
-    .where(where)
-    .orderBy(desc(t.at), desc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows, total: await q.$count(t, where) };
+  const rows = await selectRows(q, t, {
+    columns: entryColumns(q),
+    where,
+    order: [desc(t.at), desc(t.id)],
+    limit,
+    offset,
+  });
+  return { rows, total: await countRows(q, t, where) };
 }
 
 export async function findEntry({ q, scope }: ReadTx, id: number): Promise<AuditEntry | undefined> {
   const t = q.use(auditLogTable);
-  const [entry] = await q
-    .select(entryColumns(q))
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.id, id)));
+  const entry = await findRow(q, t, {
+    columns: entryColumns(q),
+    where: and(companyOwned(t, scope), eq(t.id, id)),
+  });
   return entry;
 }
 

@@ -1,7 +1,7 @@
-import type { StaticDecode, TSchema } from "@sinclair/typebox";
+import { Kind, type StaticDecode, TransformKind, type TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import { Value } from "@sinclair/typebox/value";
+import { HasTransform, TransformDecode, Value } from "@sinclair/typebox/value";
 import { AppError, type ErrorDetail, summarize } from "./errors.ts";
 
 /** At most this many broken rules are named in one answer. */
@@ -18,6 +18,7 @@ export class Checker<T extends TSchema> {
   readonly #schema: T;
   readonly #defaults: object | null;
   #compiled: TypeCheck<T> | undefined;
+  #decoded: DecodedFields | undefined;
 
   constructor(schema: T) {
     this.#schema = schema;
@@ -33,7 +34,18 @@ export class Checker<T extends TSchema> {
     const check = this.#check;
     const whole: unknown = this.#defaults && isObject(value) ? { ...this.#defaults, ...value } : value;
     if (!check.Check(whole)) throw invalidInput(check.Errors(whole));
-    return check.Decode(whole);
+    return this.#decode(whole);
+  }
+
+  /** As the library decodes, but for what it does anew each time: checking the value, and working out the fields. */
+  #decode(value: unknown): unknown {
+    const fields = (this.#decoded ??= decodedFields(this.#schema));
+    if (fields === null) return TransformDecode(this.#schema, [], value);
+    if (fields.length === 0 || !isObject(value)) return value;
+    const decoded: Record<string, unknown> = { ...value };
+    for (const [name, field] of fields)
+      if (decoded[name] !== undefined) decoded[name] = TransformDecode(field, [], decoded[name]);
+    return decoded;
   }
 
   fits(value: unknown): boolean {
@@ -43,6 +55,15 @@ export class Checker<T extends TSchema> {
   get #check(): TypeCheck<T> {
     return (this.#compiled ??= TypeCompiler.Compile(this.#schema));
   }
+}
+
+/** The fields that are not taken as they are; null where more than fields is decoded. */
+type DecodedFields = readonly [string, TSchema][] | null;
+
+function decodedFields(schema: TSchema): DecodedFields {
+  if (schema[Kind] !== "Object" || TransformKind in schema) return null;
+  const fields: [string, TSchema][] = Object.entries(schema.properties);
+  return fields.filter(([, field]) => HasTransform(field, []));
 }
 
 function isObject(value: unknown): value is object {

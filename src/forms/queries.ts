@@ -7,6 +7,7 @@ import { containing } from "../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../store/list_rows.ts";
 import { exactlyOne } from "../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../store/store.ts";
+import { countRows } from "../store/select_rows.ts";
 import { FormConfig, type FormStructure } from "./model.ts";
 import { formTable } from "./tables.ts";
 
@@ -54,7 +55,7 @@ export async function findFormStructure(
 
 /** How many forms the caller may see. */
 export async function countForms(tx: ReadTx): Promise<number> {
-  return tx.q.$count(tx.q.use(formTable), inScope(tx));
+  return countRows(tx.q, tx.q.use(formTable), inScope(tx));
 }
 
 export async function insertForm(

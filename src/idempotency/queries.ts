@@ -2,7 +2,7 @@ import { and, eq, lte, sql } from "drizzle-orm";
 import type { StoredResponse, KeyedRequest } from "../app/claim.ts";
 import { iso } from "../core/time.ts";
 import { deleteBatch } from "../store/delete_batch.ts";
-import { matching } from "../store/list_rows.ts";
+import { findRow, matching } from "../store/list_rows.ts";
 import type { Queries, Reads, Tx } from "../store/store.ts";
 import type { FoundKey } from "./model.ts";
 import { idempotencyKeyTable } from "./tables.ts";
@@ -49,17 +49,17 @@ export async function findKey(
   { owner, method, path, key }: KeyedRequest,
 ): Promise<FoundKey | undefined> {
   const t = q.use(idempotencyKeyTable);
-  const [found] = await q
-    .select({
+  const found = await findRow(q, t, {
+    columns: {
       state: t.state,
       digest: t.digest,
       lease_until: t.lease_until,
       target_type: t.target_type,
       target_id: t.target_id,
       response: t.answer,
-    })
-    .from(t)
-    .where(matching(t, { owner_kind: owner.kind, owner_id: owner.id, method, path, key }));
+    },
+    where: matching(t, { owner_kind: owner.kind, owner_id: owner.id, method, path, key }),
+  });
   return found;
 }
 

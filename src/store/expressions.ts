@@ -1,4 +1,4 @@
-import { type AnyColumn, and, eq, gte, inArray, is, lt, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type AnyColumn, and, eq, gte, inArray, is, lt, type SQL, sql } from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/access.ts";
 import { instant, iso } from "../core/time.ts";
@@ -38,20 +38,12 @@ export function within(
   );
 }
 
-/**
- * Whether the text is one of a list that a prepared query gets under `name`, as JSON text: the same SQL for
- * every length of the list.
- */
-export function textInList(column: AnyColumn, name: string): SQL {
-  const list = sql.placeholder(name);
+/** Whether the text is one of many: the same SQL however many there are. */
+export function textIn(column: AnyColumn, texts: readonly string[]): SQL {
+  const list = JSON.stringify(texts);
   return is(column, SQLiteColumn)
     ? sql`${column} IN (SELECT value FROM json_each(${list}))`
     : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)))`;
-}
-
-/** Whether the number is one of a list that a prepared query gets under `name`, as `textInList`. */
-export function idInList(column: AnyColumn, name: string): SQL {
-  return idInJson(column, sql.placeholder(name));
 }
 
 /**
@@ -65,10 +57,7 @@ export function listOf<C extends AnyColumn>(column: C): SQL<C["_"]["data"][] | n
 
 /** Whether the number is one of many: the same SQL however many there are. */
 export function idIn(column: AnyColumn, numbers: readonly number[]): SQL {
-  return idInJson(column, JSON.stringify(numbers));
-}
-
-function idInJson(column: AnyColumn, list: string | Placeholder): SQL {
+  const list = JSON.stringify(numbers);
   return is(column, SQLiteColumn)
     ? sql`${column} IN (SELECT value FROM json_each(${list}))`
     : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)::bigint))`;

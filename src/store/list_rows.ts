@@ -2,7 +2,8 @@ import { and, eq, getTableColumns, getTableName, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { TObject } from "@sinclair/typebox";
 import type { Slice } from "../core/pagination.ts";
-import type { RowOf } from "./row_of.ts";
+import type { RowOf, Selection } from "./row_of.ts";
+import { countRows, type RowQuery, selectRows } from "./select_rows.ts";
 import type { Reads } from "./store.ts";
 
 type Columns<T extends PgTable> = T["_"]["columns"];
@@ -13,14 +14,23 @@ export function columnsOf<T extends PgTable, S extends TObject>(
   schema: Exclude<keyof S["properties"], keyof Columns<T>> extends never ? S : never,
 ): Pick<Columns<T>, keyof S["properties"] & keyof Columns<T>>;
 export function columnsOf(table: PgTable, schema: TObject): Record<string, PgColumn> {
+  const of_table = selections.get(table) ?? new WeakMap<TObject, Record<string, PgColumn>>();
+  selections.set(table, of_table);
+  const kept = of_table.get(schema);
+  if (kept) return kept;
   const columns = getTableColumns(table);
-  return Object.fromEntries(
+  const selected = Object.fromEntries(
     Object.keys(schema.properties).flatMap((name) => {
       const column = columns[name];
       return column ? [[name, column]] : [];
     }),
   );
+  of_table.set(schema, selected);
+  return selected;
 }
+
+/** Made once, so that a query is known again by them. */
+const selections = new WeakMap<PgTable, WeakMap<TObject, Record<string, PgColumn>>>();
 
 /**
  * Rows whose columns equal the values given; what is undefined narrows nothing. Errors: throws for a value without a
@@ -42,24 +52,25 @@ export function matching<T extends PgTable>(
 }
 
 /** One page of a table's rows, and how many there are in all. */
-export async function listRows<F extends Record<string, PgColumn>>(
+export async function listRows<F extends Selection>(
   q: Reads,
   table: PgTable,
-  { columns, where, order, slice }: { columns: F; where: SQL | undefined; order: SQL; slice: Slice },
+  { slice, ...query }: Omit<RowQuery<F>, "limit" | "offset"> & { slice: Slice },
 ): Promise<{ rows: RowOf<F>[]; total: number }> {
-  const selected: Record<string, PgColumn> = columns;
   const { limit, offset } = slice;
-  const rows = await q.select(selected).from(table).where(where).orderBy(order).limit(limit).offset(offset);
-  return { rows: rows as RowOf<F>[], total: await q.$count(table, where) };
+  const rows = await selectRows(q, table, { ...query, limit, offset });
+  // Where the page is the last one, it tells how many there are.
+  const is_last = rows.length < limit && (rows.length > 0 || offset === 0);
+  const total = is_last ? offset + rows.length : await countRows(q, table, query.where);
+  return { rows, total };
 }
 
-/** The row that a condition finds; undefined when there is none. */
-export async function findRow<F extends Record<string, PgColumn>>(
+/** The row that a query finds first; undefined when there is none. */
+export async function findRow<F extends Selection>(
   q: Reads,
   table: PgTable,
-  { columns, where }: { columns: F; where: SQL | undefined },
+  query: RowQuery<F>,
 ): Promise<RowOf<F> | undefined> {
-  const selected: Record<string, PgColumn> = columns;
-  const [row] = await q.select(selected).from(table).where(where);
-  return row as RowOf<F> | undefined;
+  const [row] = await selectRows(q, table, query);
+  return row;
 }

@@ -11,7 +11,7 @@ export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "wit
   readonly use: ColumnKit["use"];
   /**
    * Runs the text of a query and gives the driver's values of each row. `is_prepared`: the text comes again and again.
-   * Families use `insertRow` and `insertRows`.
+   * Families use `selectRows`, `insertRow` and `insertRows`.
    */
   readonly run: Run;
   /** Whether it is a transaction's, which others may wait for. */

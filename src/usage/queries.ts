@@ -1,6 +1,7 @@
 import { and, eq, type SQL } from "drizzle-orm";
 import { listOf } from "../store/expressions.ts";
 import type { ReadTx } from "../store/store.ts";
+import { findRow } from "../store/list_rows.ts";
 import { subscriptionTable } from "../billing/subscriptions/tables.ts";
 
 /** The condition of the subscriptions in the scope: of a company, or of one of its clients. */
@@ -15,10 +16,10 @@ export function subscriptionInScope({ q, scope }: ReadTx): SQL | undefined {
 /** The external ids of all subscriptions in the scope, by id. */
 export async function listExternalIds(tx: ReadTx): Promise<Map<number, string>> {
   const t = tx.q.use(subscriptionTable);
-  const [row] = await tx.q
-    .select({ ids: listOf(t.id), external_ids: listOf(t.external_subscription_id) })
-    .from(t)
-    .where(subscriptionInScope(tx));
+  const row = await findRow(tx.q, t, {
+    columns: { ids: listOf(t.id), external_ids: listOf(t.external_subscription_id) },
+    where: subscriptionInScope(tx),
+  });
   const external_ids = row?.external_ids ?? [];
   return new Map((row?.ids ?? []).map((id, i) => [id, external_ids[i] ?? ""]));
 }

@@ -4,9 +4,10 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
 import { batchedRead } from "../../store/batched_read.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
-import { preparedQuery } from "../../store/prepared_query.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { countRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { ApiKey, type ApiKeyFilter } from "./model.ts";
 import type { KeySecrets } from "./rules.ts";
@@ -28,26 +29,20 @@ export function listApiKeys(tx: ReadTx, { revoked, search, ...filter }: ApiKeyFi
 /** The first key of the chain in which each replaces the one before; the key itself if it replaces none. */
 export async function findFirstKeyId({ q, scope }: ReadTx, id: number): Promise<number> {
   const t = q.use(apiKeyTable);
-  const [key] = await q
-    .select({ first_key_id: t.first_key_id })
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.id, id)));
+  const columns = { first_key_id: t.first_key_id };
+  const key = await findRow(q, t, { columns, where: and(companyOwned(t, scope), eq(t.id, id)) });
   return key?.first_key_id ?? id;
 }
 
-export async function findApiKey({ q, scope }: ReadTx, id: number): Promise<ApiKey | undefined> {
+export function findApiKey({ q, scope }: ReadTx, id: number): Promise<ApiKey | undefined> {
   const t = q.use(apiKeyTable);
-  const [key] = await q
-    .select(keyColumns(q))
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.id, id)));
-  return key;
+  return findRow(q, t, { columns: keyColumns(q), where: and(companyOwned(t, scope), eq(t.id, id)) });
 }
 
 /** The number of the company's active keys. */
 export function countApiKeys({ q, scope }: ReadTx): Promise<number> {
   const t = q.use(apiKeyTable);
-  return q.$count(t, and(companyOwned(t, scope), isNull(t.revoked_at))).then(Number);
+  return countRows(q, t, and(companyOwned(t, scope), isNull(t.revoked_at)));
 }
 
 export async function insertApiKey(
@@ -129,19 +124,16 @@ export interface Credentials
   first_key_id: number | null;
 }
 
-const credentialsByClientId = preparedQuery<Credentials[]>("api_key_by_client_id", (q) => {
+const credentialColumns = oncePerDialect((q) => {
   const t = q.use(apiKeyTable);
   const { id, first_key_id, company_id, clientId, role, environment, last_used_at } = t;
   const { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at } = t;
   const secrets = { secret_hash, secret_version, old_secret_hash, old_secret_ends_at, revoked_at };
-  return q
-    .select({ id, first_key_id, company_id, clientId, role, environment, last_used_at, ...secrets })
-    .from(t)
-    .where(eq(clientId, sql.placeholder("clientId")));
+  return { id, first_key_id, company_id, clientId, role, environment, last_used_at, ...secrets };
 });
 
 /** The key that a clientId names, in any company. */
-export const findCredentials = batchedRead(async (q, clientId: string): Promise<Credentials | undefined> => {
-  const [key] = await credentialsByClientId(q, { clientId });
-  return key;
+export const findCredentials = batchedRead((q, clientId: string): Promise<Credentials | undefined> => {
+  const t = q.use(apiKeyTable);
+  return findRow(q, t, { columns: credentialColumns(q), where: eq(t.clientId, clientId) });
 });

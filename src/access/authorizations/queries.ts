@@ -5,6 +5,7 @@ import { stamped } from "../../store/columns.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import { type Authorization, SCOPE } from "./model.ts";
 import { authorizationTable, oauthClientTable } from "./tables.ts";
 
@@ -18,21 +19,21 @@ export async function listAuthorizations(
   const clients = tx.q.use(oauthClientTable);
   const where = and(ofUser(tx, user_id), isActive(tx));
   const { id, redirect_uri, created_at, updated_at, expires_at } = t;
-  const rows = await tx.q
-    .select({ id, agent_name: clients.name, redirect_uri, created_at, updated_at, expires_at })
-    .from(t)
-    .innerJoin(clients, eq(clients.id, t.oauth_client_id))
-    .where(where)
-    .orderBy(desc(t.id))
-    .limit(limit)
-    .offset(offset);
-  return { rows: rows.map((row) => ({ ...row, scope: SCOPE })), total: await tx.q.$count(t, where) };
+  const rows = await selectRows(tx.q, t, {
+    columns: { id, agent_name: clients.name, redirect_uri, created_at, updated_at, expires_at },
+    joins: [[clients, eq(clients.id, t.oauth_client_id)]],
+    where,
+    order: desc(t.id),
+    limit,
+    offset,
+  });
+  return { rows: rows.map((row) => ({ ...row, scope: SCOPE })), total: await countRows(tx.q, t, where) };
 }
 
 /** Whether an authorization is active, of any company. */
 export async function isAuthorizationOpen(q: Reads, id: number, now: Temporal.Instant): Promise<boolean> {
   const t = q.use(authorizationTable);
-  return (await q.$count(t, and(eq(t.id, id), isActive({ q, now })))) > 0;
+  return (await countRows(q, t, and(eq(t.id, id), isActive({ q, now })))) > 0;
 }
 
 export async function insertAuthorization(

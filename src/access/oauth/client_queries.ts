@@ -2,6 +2,8 @@ import { and, asc, eq, exists, gt, lte, not } from "drizzle-orm";
 import { stamped } from "../../store/columns.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { findRow } from "../../store/list_rows.ts";
+import { countRows } from "../../store/select_rows.ts";
 import { authorizationTable, oauthClientTable } from "../authorizations/tables.ts";
 
 // OAuth clients belong to no company: these queries have no scope.
@@ -24,24 +26,24 @@ export async function insertOAuthClient(
 export async function findOAuthClient(q: Reads, public_id: string): Promise<OAuthClient | undefined> {
   const t = q.use(oauthClientTable);
   const { id, name, redirect_uris } = t;
-  const [client] = await q
-    .select({ id, public_id: t.public_id, name, redirect_uris })
-    .from(t)
-    .where(eq(t.public_id, public_id));
+  const client = await findRow(q, t, {
+    columns: { id, public_id: t.public_id, name, redirect_uris },
+    where: eq(t.public_id, public_id),
+  });
   return client;
 }
 
 /** The name that an OAuth client gave itself. */
 export async function findOAuthClientName(q: Reads, id: number): Promise<string | null> {
   const t = q.use(oauthClientTable);
-  const [client] = await q.select({ name: t.name }).from(t).where(eq(t.id, id));
+  const client = await findRow(q, t, { columns: { name: t.name }, where: eq(t.id, id) });
   return client?.name ?? null;
 }
 
 /** How many OAuth clients have registered since an instant. */
 export function countOAuthClientsSince(q: Reads, registered: string): Promise<number> {
   const t = q.use(oauthClientTable);
-  return q.$count(t, gt(t.created_at, registered)).then(Number);
+  return countRows(q, t, gt(t.created_at, registered));
 }
 
 /** Deletes a batch of clients from before an instant without authorizations, oldest first. Returns how many. */

@@ -3,6 +3,8 @@ import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { findRow } from "../../store/list_rows.ts";
+import { countRows } from "../../store/select_rows.ts";
 import { oauthClientTable } from "../authorizations/tables.ts";
 import type { PendingAuthorization } from "./model.ts";
 import { authorizationRequestTable } from "./tables.ts";
@@ -31,11 +33,11 @@ export async function findRequest(
 ): Promise<PendingAuthorization | undefined> {
   const t = q.use(authorizationRequestTable);
   const clients = q.use(oauthClientTable);
-  const [pending] = await q
-    .select({ id: t.id, client_name: clients.name, redirect_uri: t.redirect_uri })
-    .from(t)
-    .innerJoin(clients, eq(clients.id, t.oauth_client_id))
-    .where(and(eq(t.hash, hash), gt(t.expires_at, iso(now))));
+  const pending = await findRow(q, t, {
+    columns: { id: t.id, client_name: clients.name, redirect_uri: t.redirect_uri },
+    joins: [[clients, eq(clients.id, t.oauth_client_id)]],
+    where: and(eq(t.hash, hash), gt(t.expires_at, iso(now))),
+  });
   return pending;
 }
 
@@ -53,7 +55,7 @@ export async function takeRequest(q: Queries, id: number): Promise<Authorization
 /** Deletes the oldest requests, so that at most `keep` are left. */
 export async function deleteOldestRequests(q: Queries, keep: number): Promise<void> {
   const t = q.use(authorizationRequestTable);
-  const surplus = (await q.$count(t).then(Number)) - keep;
+  const surplus = (await countRows(q, t, undefined)) - keep;
   if (surplus > 0) await deleteBatch(q, t, t.id, { order: [asc(t.expires_at), asc(t.id)], limit: surplus });
 }
 

@@ -1,7 +1,8 @@
-import { and, eq, gt, isNull, lte, sql } from "drizzle-orm";
+import { and, eq, gt, isNull, lte } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
-import { preparedQuery } from "../../store/prepared_query.ts";
+import { findRow, matching } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { authorizationTable, oauthClientTable } from "../authorizations/tables.ts";
 import type { TokenKind } from "./model.ts";
@@ -15,27 +16,20 @@ export interface Access {
   user_id: number;
 }
 
-const accessByHash = preparedQuery<Access[]>("access_by_hash", (q) => {
-  const a = q.use(authorizationTable);
-  const t = q.use(authorizationTokenTable);
-  return q
-    .select({ authorization_id: a.id, user_id: a.user_id })
-    .from(t)
-    .innerJoin(a, eq(a.id, t.authorization_id))
-    .where(
-      and(
-        eq(t.hash, sql.placeholder("hash")),
-        eq(t.kind, "access"),
-        gt(t.expires_at, sql.placeholder("now")),
-        isNull(a.ended_at),
-      ),
-    );
+const accessColumns = oncePerDialect((q) => {
+  const { id: authorization_id, user_id } = q.use(authorizationTable);
+  return { authorization_id, user_id };
 });
 
 /** The access behind a token that has neither expired nor been ended. */
-export async function findAccess(q: Reads, hash: string, now: Temporal.Instant): Promise<Access | undefined> {
-  const [access] = await accessByHash(q, { hash, now: iso(now) });
-  return access;
+export function findAccess(q: Reads, hash: string, now: Temporal.Instant): Promise<Access | undefined> {
+  const a = q.use(authorizationTable);
+  const t = q.use(authorizationTokenTable);
+  return findRow(q, t, {
+    columns: accessColumns(q),
+    joins: [[a, eq(a.id, t.authorization_id)]],
+    where: and(matching(t, { hash, kind: "access" }), gt(t.expires_at, iso(now)), isNull(a.ended_at)),
+  });
 }
 
 export async function insertTokens(
@@ -67,12 +61,14 @@ export async function findToken(q: Reads, hash: string): Promise<TokenWithGrant 
   const { kind, expires_at, used_at, authorization_id } = t;
   const { ended_at, company_id, user_id, redirect_uri, code_challenge } = a;
   const grant = { authorization_id, ended_at, company_id, user_id, redirect_uri, code_challenge };
-  const [token] = await q
-    .select({ token_id: t.id, kind, expires_at, used_at, ...grant, public_id: clients.public_id })
-    .from(t)
-    .innerJoin(a, eq(a.id, t.authorization_id))
-    .innerJoin(clients, eq(clients.id, a.oauth_client_id))
-    .where(eq(t.hash, hash));
+  const token = await findRow(q, t, {
+    columns: { token_id: t.id, kind, expires_at, used_at, ...grant, public_id: clients.public_id },
+    joins: [
+      [a, eq(a.id, t.authorization_id)],
+      [clients, eq(clients.id, a.oauth_client_id)],
+    ],
+    where: eq(t.hash, hash),
+  });
   return token;
 }
 

@@ -1,25 +1,22 @@
-import { eq, lte, sql } from "drizzle-orm";
+import { eq, lte } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { batchedRead } from "../../store/batched_read.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
-import { preparedQuery } from "../../store/prepared_query.ts";
+import { findRow } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { Queries, Reads } from "../../store/store.ts";
 import { endedTokenTable } from "./tables.ts";
 
 // A token is its holder's only credential: these queries have no scope.
 
-const endedById = preparedQuery<{ token_id: string }[]>("ended_token_by_id", (q) => {
-  const t = q.use(endedTokenTable);
-  return q
-    .select({ token_id: t.token_id })
-    .from(t)
-    .where(eq(t.token_id, sql.placeholder("token_id")));
-});
+const endedColumns = oncePerDialect((q) => ({ token_id: q.use(endedTokenTable).token_id }));
 
 /** Whether a token was revoked before its expiry. */
-export const isTokenEnded = batchedRead(
-  async (q: Reads, token_id: string): Promise<boolean> => (await endedById(q, { token_id })).length > 0,
-);
+export const isTokenEnded = batchedRead(async (q: Reads, token_id: string): Promise<boolean> => {
+  const t = q.use(endedTokenTable);
+  const ended = await findRow(q, t, { columns: endedColumns(q), where: eq(t.token_id, token_id) });
+  return ended !== undefined;
+});
 
 /** Revokes a token; does nothing if it is revoked already. */
 export async function insertEndedToken(

@@ -2,6 +2,7 @@ import type { Static } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { AppError } from "../../core/errors.ts";
 import { recordFailedSignIn, recordSignIn, type SignIn } from "../../audit/sign_ins.ts";
+import { hasSeveralCompanies } from "../../tenancy/companies/queries.ts";
 import type { User } from "../users/model.ts";
 import { type Account, listAccountsByEmail } from "../users/queries.ts";
 import type { Login } from "./model.ts";
@@ -16,11 +17,12 @@ export async function signIn(ctx: Context, login: Static<typeof Login>): Promise
   const { store, passwords, login_guard, address } = ctx;
   const { email, password, company_id } = login;
   const accounts = await listAccountsByEmail(store.read, email, company_id);
+  const may_be_shared = company_id === undefined && (await hasSeveralCompanies(store.read));
   const byName = new Map(accounts.map((account) => [guardedName(account), account]));
   const names = accounts.length > 0 ? [...byName.keys()] : [email];
   const fits = await login_guard.attempt({ address, names, is_password: true }, async (name) => {
-    // As long as for two accounts: adding one with this email must not reveal whether there is another.
-    const decoy = names.length === 1 ? passwords.verify(password, undefined) : false;
+    // As long as for two accounts: adding one with this email must not reveal whether another company has one.
+    const decoy = may_be_shared && names.length === 1 ? passwords.verify(password, undefined) : false;
     const verified = passwords.verify(password, byName.get(name)?.password_hash);
     return (await Promise.all([verified, decoy]))[0];
   });

@@ -5,8 +5,9 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { batchedRead } from "../../store/batched_read.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
-import { preparedQuery } from "../../store/prepared_query.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { User } from "./model.ts";
@@ -20,10 +21,10 @@ export interface Account extends User {
   token_version: number;
 }
 
-function accountColumns(q: Reads) {
+const accountColumns = oncePerDialect((q) => {
   const { password_hash, token_version } = q.use(userTable);
   return { ...userColumns(q), password_hash, token_version };
-}
+});
 
 export function listUsers(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
   const t = tx.q.use(userTable);
@@ -31,47 +32,36 @@ export function listUsers(tx: ReadTx, { search }: { search?: string }, slice: Sl
   return listRows(tx.q, t, { columns: userColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export async function findUser(tx: ReadTx, id: number): Promise<User | undefined> {
-  const users = tx.q.use(userTable);
-  const [user] = await tx.q
-    .select(userColumns(tx.q))
-    .from(users)
-    .where(and(inScope(tx), eq(users.id, id)));
-  return user;
+export function findUser(tx: ReadTx, id: number): Promise<User | undefined> {
+  const t = tx.q.use(userTable);
+  return findRow(tx.q, t, { columns: userColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
 }
 
 /** The accounts of an email, in one company or in any, oldest first. */
-export async function listAccountsByEmail(
+export function listAccountsByEmail(
   q: Reads,
   email: string,
   company_id: number | undefined,
 ): Promise<Account[]> {
-  const users = q.use(userTable);
-  return q
-    .select(accountColumns(q))
-    .from(users)
-    .where(matching(users, { email, company_id }))
-    .orderBy(asc(users.id))
-    .limit(LIMITS.sign_in_accounts);
+  const t = q.use(userTable);
+  return selectRows(q, t, {
+    columns: accountColumns(q),
+    where: matching(t, { email, company_id }),
+    order: asc(t.id),
+    limit: LIMITS.sign_in_accounts,
+  });
 }
 
-const accountById = preparedQuery<Account[]>("account_by_id", (q) =>
-  q
-    .select(accountColumns(q))
-    .from(q.use(userTable))
-    .where(eq(q.use(userTable).id, sql.placeholder("id"))),
-);
-
 /** The account of this id, in any company. */
-export const findAccount = batchedRead(async (q, id: number): Promise<Account | undefined> => {
-  const [account] = await accountById(q, { id });
-  return account;
+export const findAccount = batchedRead((q, id: number): Promise<Account | undefined> => {
+  const t = q.use(userTable);
+  return findRow(q, t, { columns: accountColumns(q), where: eq(t.id, id) });
 });
 
 /** Whether the company has an admin besides this user. */
 export async function hasOtherAdmin(tx: ReadTx, id: number): Promise<boolean> {
   const users = tx.q.use(userTable);
-  return (await tx.q.$count(users, and(inScope(tx), eq(users.role, "admin"), ne(users.id, id)))) > 0;
+  return (await countRows(tx.q, users, and(inScope(tx), eq(users.role, "admin"), ne(users.id, id)))) > 0;
 }
 
 export async function insertUser(

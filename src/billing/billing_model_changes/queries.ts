@@ -5,6 +5,7 @@ import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import { BillingModelChange } from "./model.ts";
 import { billingModelChangeTable } from "./tables.ts";
 
@@ -24,11 +25,11 @@ export async function listTimelineChanges(
   subscription_id: number,
 ): Promise<BillingModelChange[]> {
   const t = tx.q.use(billingModelChangeTable);
-  const rows = await tx.q
-    .select(changeColumns(tx.q))
-    .from(t)
-    .where(and(ofSubscription(tx, subscription_id), ne(t.status, "cancelled")))
-    .orderBy(asc(t.effective_at));
+  const rows = await selectRows(tx.q, t, {
+    columns: changeColumns(tx.q),
+    where: and(ofSubscription(tx, subscription_id), ne(t.status, "cancelled")),
+    order: asc(t.effective_at),
+  });
   return rows;
 }
 
@@ -60,17 +61,15 @@ export async function listAppliedChanges(
   const t = tx.q.use(billingModelChangeTable);
   const { subscription_id, old_billing_model_id, new_billing_model_id, effective_at } = t;
   const is_due = due_by === undefined ? undefined : and(eq(t.status, "scheduled"), lte(effective_at, due_by));
-  const rows = await tx.q
-    .select({ subscription_id, old_billing_model_id, new_billing_model_id, effective_at })
-    .from(t)
-    .where(
-      and(
-        inCompany(tx),
-        inArray(subscription_id, [...subscription_ids]),
-        or(eq(t.status, "applied"), is_due),
-      ),
-    )
-    .orderBy(asc(effective_at));
+  const rows = await selectRows(tx.q, t, {
+    columns: { subscription_id, old_billing_model_id, new_billing_model_id, effective_at },
+    where: and(
+      inCompany(tx),
+      inArray(subscription_id, [...subscription_ids]),
+      or(eq(t.status, "applied"), is_due),
+    ),
+    order: asc(effective_at),
+  });
   return rows;
 }
 
@@ -80,12 +79,12 @@ export async function findNextChange(
   subscription_id: number,
 ): Promise<(BillingModelChange & { next_attempt_at: IsoInstant | null }) | undefined> {
   const t = tx.q.use(billingModelChangeTable);
-  const [row] = await tx.q
-    .select({ ...changeColumns(tx.q), next_attempt_at: t.next_attempt_at })
-    .from(t)
-    .where(and(ofSubscription(tx, subscription_id), eq(t.status, "scheduled")))
-    .orderBy(asc(t.effective_at))
-    .limit(1);
+  const row = await findRow(tx.q, t, {
+    columns: { ...changeColumns(tx.q), next_attempt_at: t.next_attempt_at },
+    where: and(ofSubscription(tx, subscription_id), eq(t.status, "scheduled")),
+    order: asc(t.effective_at),
+    limit: 1,
+  });
   return row;
 }
 
@@ -93,7 +92,7 @@ export async function findNextChange(
 export function countScheduledChangesTo(tx: ReadTx, billing_model_id: number): Promise<number> {
   const t = tx.q.use(billingModelChangeTable);
   const where = and(inCompany(tx), eq(t.new_billing_model_id, billing_model_id), eq(t.status, "scheduled"));
-  return tx.q.$count(t, where).then(Number);
+  return countRows(tx.q, t, where);
 }
 
 /** Whether any change, a cancelled one too, names the billing model. */
@@ -103,11 +102,11 @@ export async function isUsedByChange(tx: ReadTx, billing_model_id: number): Prom
     eq(t.old_billing_model_id, billing_model_id),
     eq(t.new_billing_model_id, billing_model_id),
   );
-  const found = await tx.q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(inCompany(tx), is_named))
-    .limit(1);
+  const found = await selectRows(tx.q, t, {
+    columns: { id: t.id },
+    where: and(inCompany(tx), is_named),
+    limit: 1,
+  });
   return found.length > 0;
 }
 

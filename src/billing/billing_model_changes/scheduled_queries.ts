@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import type { ReadTx, Reads } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillingModelChange } from "./model.ts";
 import { changeColumns } from "./queries.ts";
@@ -67,12 +68,12 @@ export async function listChangesAfterPeriods({
   const t = q.use(billingModelChangeTable);
   const subscriptions = q.use(subscriptionTable);
   const { billing_anchor_day } = subscriptions;
-  const rows = await q
-    .select({ change: changeColumns(q), after_period_at: t.after_period_at, billing_anchor_day })
-    .from(t)
-    .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
-    .where(and(eq(t.company_id, scope.company_id), waitsForPeriod(q)))
-    .orderBy(asc(t.id));
+  const rows = await selectRows(q, t, {
+    columns: { change: changeColumns(q), after_period_at: t.after_period_at, billing_anchor_day },
+    joins: [[subscriptions, eq(subscriptions.id, t.subscription_id)]],
+    where: and(eq(t.company_id, scope.company_id), waitsForPeriod(q)),
+    order: asc(t.id),
+  });
   return rows.flatMap(({ after_period_at: at, ...row }) =>
     at === null ? [] : [{ ...row, after_period_at: at }],
   );

@@ -6,6 +6,7 @@ import { containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { priceTermsOf } from "./price_terms.ts";
 import { type BillingModel, StoredBillingModel } from "./model.ts";
 import type { Pricing } from "./rules.ts";
@@ -48,10 +49,10 @@ export async function findStoredModels(
   ids: readonly number[],
 ): Promise<Map<number, StoredBillingModel>> {
   const billing_models = q.use(billingModelTable);
-  const rows = await q
-    .select(billingModelColumns(q))
-    .from(billing_models)
-    .where(and(eq(billing_models.company_id, scope.company_id), inArray(billing_models.id, [...ids])));
+  const rows = await selectRows(q, billing_models, {
+    columns: billingModelColumns(q),
+    where: and(eq(billing_models.company_id, scope.company_id), inArray(billing_models.id, [...ids])),
+  });
   return new Map(rows.map((row) => [row.id, row]));
 }
 

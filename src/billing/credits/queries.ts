@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL } from "drizzle-orm";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import { creditThresholdTable } from "./tables.ts";
@@ -25,13 +26,13 @@ export async function listCreditSubscriptions(
 ): Promise<number[]> {
   const t = q.use(subscriptionTable);
   const billing_models = q.use(billingModelTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
-    .where(and(eq(t.company_id, scope.company_id), gt(t.id, after_id), onCredits(q, since)))
-    .orderBy(asc(t.id))
-    .limit(limit);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    joins: [[billing_models, eq(billing_models.id, t.billing_model_id)]],
+    where: and(eq(t.company_id, scope.company_id), gt(t.id, after_id), onCredits(q, since)),
+    order: asc(t.id),
+    limit,
+  });
   return rows.map(({ id }) => id);
 }
 
@@ -58,17 +59,15 @@ export async function listRecordedThresholds(
 ): Promise<ReachedThreshold[]> {
   const t = q.use(creditThresholdTable);
   const { subscription_id, month_start, threshold } = t;
-  return q
-    .select({ subscription_id, month_start, threshold })
-    .from(t)
-    .where(
-      and(
-        eq(t.company_id, scope.company_id),
-        inArray(subscription_id, [...subscription_ids]),
-        gte(month_start, since),
-      ),
-    )
-    .orderBy(asc(t.id));
+  return selectRows(q, t, {
+    columns: { subscription_id, month_start, threshold },
+    where: and(
+      eq(t.company_id, scope.company_id),
+      inArray(subscription_id, [...subscription_ids]),
+      gte(month_start, since),
+    ),
+    order: asc(t.id),
+  });
 }
 
 /** Inserts reached thresholds, and returns those that were not recorded before. */

@@ -3,8 +3,9 @@ import type { Slice } from "../../core/pagination.ts";
 import type { Bounds } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { ClosedPeriods } from "../subscriptions/due_periods.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
@@ -50,11 +51,11 @@ export async function listRecordedBounds(
   const t = tx.q.use(billingRecordTable);
   const { subscription_id, billingStartAt, billingEndAt } = t;
   const touches = touching && [gt(billingEndAt, iso(touching.from)), lt(billingStartAt, iso(touching.to))];
-  const rows = await tx.q
-    .select({ subscription_id, billingStartAt, billingEndAt })
-    .from(t)
-    .where(and(ofSubscriptions(tx, subscription_ids), eq(t.sequence, 0), ...(touches ?? [])))
-    .orderBy(asc(subscription_id), asc(billingStartAt));
+  const rows = await selectRows(tx.q, t, {
+    columns: { subscription_id, billingStartAt, billingEndAt },
+    where: and(ofSubscriptions(tx, subscription_ids), eq(t.sequence, 0), ...(touches ?? [])),
+    order: [asc(subscription_id), asc(billingStartAt)],
+  });
   const groups = Map.groupBy(rows, (row) => row.subscription_id);
   return new Map(
     [...groups].map(([id, group]) => [
@@ -123,19 +124,19 @@ export async function findLastCount(
 ): Promise<IsoInstant | null> {
   const t = tx.q.use(billingRecordTable);
   const { company_id } = tx.scope;
-  const [row] = await tx.q
-    .select({ usage_until: t.usage_until })
-    .from(t)
-    .where(and(matching(t, { company_id, subscription_id }), gte(t.billingStartAt, start)))
-    .orderBy(desc(t.usage_until))
-    .limit(1);
+  const row = await findRow(tx.q, t, {
+    columns: { usage_until: t.usage_until },
+    where: and(matching(t, { company_id, subscription_id }), gte(t.billingStartAt, start)),
+    order: desc(t.usage_until),
+    limit: 1,
+  });
   return row?.usage_until ?? null;
 }
 
 /** The number of the last event that a bill of any company has counted; 0 where none has. */
 export async function findLastCounted(q: Reads): Promise<number> {
   const t = q.use(billingRecordTable);
-  const [row] = await q.select({ seq: max(t.usage_seq) }).from(t);
+  const row = await findRow(q, t, { columns: { seq: max(t.usage_seq) } });
   return row?.seq ?? 0;
 }
 
@@ -161,11 +162,11 @@ export async function listRecorded(
 ): Promise<RecordedPart[]> {
   const t = tx.q.use(billingRecordTable);
   const { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at } = t;
-  return tx.q
-    .select({ id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at })
-    .from(t)
-    .where(and(ofSubscriptions(tx, subscription_ids), inArray(t.billingStartAt, [...starts])))
-    .orderBy(asc(t.subscription_id), asc(t.billingStartAt), asc(t.sequence));
+  return selectRows(tx.q, t, {
+    columns: { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at },
+    where: and(ofSubscriptions(tx, subscription_ids), inArray(t.billingStartAt, [...starts])),
+    order: [asc(t.subscription_id), asc(t.billingStartAt), asc(t.sequence)],
+  });
 }
 
 /** A record still to be written. */
@@ -221,11 +222,11 @@ export async function listRecords(
 export async function findRecord(tx: ReadTx, id: number): Promise<BillingRecordDetail | undefined> {
   const t = tx.q.use(billingRecordTable);
   const subscriptions = tx.q.use(subscriptionTable);
-  const [row] = await tx.q
-    .select({ ...recordColumns(tx.q), lines: t.lines, subscription: subscriptionColumns(tx.q) })
-    .from(t)
-    .innerJoin(subscriptions, eq(subscriptions.id, t.subscription_id))
-    .where(and(inScope(tx), eq(t.id, id)));
+  const row = await findRow(tx.q, t, {
+    columns: { ...recordColumns(tx.q), lines: t.lines, subscription: subscriptionColumns(tx.q) },
+    joins: [[subscriptions, eq(subscriptions.id, t.subscription_id)]],
+    where: and(inScope(tx), eq(t.id, id)),
+  });
   return row && { ...toRecord(row), subscription: withStatus(row.subscription, tx.now) };
 }
 

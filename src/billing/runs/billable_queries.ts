@@ -2,6 +2,7 @@ import { and, asc, eq, gt, inArray } from "drizzle-orm";
 import type { IsoInstant } from "../../core/time.ts";
 import { matching } from "../../store/list_rows.ts";
 import type { ReadTx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { listAppliedChanges } from "../billing_model_changes/queries.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
 import { billingModelColumns, findStoredModels } from "../billing_models/queries.ts";
@@ -27,25 +28,23 @@ export async function listBillable(
   const t = tx.q.use(subscriptionTable);
   const billing_models = tx.q.use(billingModelTable);
   const { company_id, client_id } = tx.scope;
-  const rows = await tx.q
-    .select({
+  const rows = await selectRows(tx.q, t, {
+    columns: {
       id: t.id,
       started_at: t.started_at,
       ends_at: t.ends_at,
       billing_anchor_day: t.billing_anchor_day,
       billing_model: billingModelColumns(tx.q),
-    })
-    .from(t)
-    .innerJoin(billing_models, eq(billing_models.id, t.billing_model_id))
-    .where(
-      and(
-        matching(t, { company_id, client_id }),
-        gt(t.id, after_id),
-        ids === undefined ? undefined : inArray(t.id, [...ids]),
-      ),
-    )
-    .orderBy(asc(t.id))
-    .limit(limit);
+    },
+    joins: [[billing_models, eq(billing_models.id, t.billing_model_id)]],
+    where: and(
+      matching(t, { company_id, client_id }),
+      gt(t.id, after_id),
+      ids === undefined ? undefined : inArray(t.id, [...ids]),
+    ),
+    order: asc(t.id),
+    limit,
+  });
   return withTimelines(tx, rows, due_by);
 }
 
@@ -85,9 +84,9 @@ export async function existingSubscriptions(
   ids: readonly number[],
 ): Promise<Set<number>> {
   const t = q.use(subscriptionTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), inArray(t.id, [...ids])));
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    where: and(eq(t.company_id, scope.company_id), inArray(t.id, [...ids])),
+  });
   return new Set(rows.map(({ id }) => id));
 }

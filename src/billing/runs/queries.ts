@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { companyOwned } from "../../store/expressions.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { Queries, ReadTx, Tx } from "../../store/store.ts";
 import { BillingRun, BillingRunDetail } from "./model.ts";
 import { billingRunTable } from "./tables.ts";
@@ -60,9 +60,9 @@ export function listRuns({ q, scope }: ReadTx, slice: Slice): Promise<{ rows: Bi
 
 export async function findRun({ q, scope }: ReadTx, id: number): Promise<BillingRunDetail | undefined> {
   const t = q.use(billingRunTable);
-  const [row] = await q
-    .select(columnsOf(t, BillingRunDetail))
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.id, id)));
+  const row = await findRow(q, t, {
+    columns: columnsOf(t, BillingRunDetail),
+    where: and(companyOwned(t, scope), eq(t.id, id)),
+  });
   return row;
 }

@@ -1,10 +1,11 @@
-import { and, asc, desc, eq, gt, inArray, lte, sum } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, gt, inArray, lte, sum } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import { UnbilledUsage } from "./model.ts";
 import { unbilledUsageCheckTable, unbilledUsageTable } from "./tables.ts";
@@ -26,7 +27,7 @@ export function listUnbilled(
 /** The unbilled events of all companies, as far as they were found. */
 export async function countUnbilledEvents(q: Reads): Promise<number> {
   const t = q.use(unbilledUsageTable);
-  const [row] = await q.select({ events: sum(t.event_count) }).from(t);
+  const row = await findRow(q, t, { columns: { events: sum(t.event_count) } });
   return Number(row?.events ?? 0);
 }
 
@@ -38,7 +39,7 @@ export async function saveUnbilled(
   const t = q.use(unbilledUsageTable);
   const { subscription_id, reason, from, units, event_count } = found;
   const same_place = matching(t, { company_id, subscription_id, reason, from });
-  const [existing] = await q.select().from(t).where(same_place);
+  const existing = await findRow(q, t, { columns: getTableColumns(t), where: same_place });
   if (!existing) {
     return exactlyOne(
       await q
@@ -60,10 +61,10 @@ export async function deleteBilled(
   if (records.length === 0) return;
   const t = q.use(unbilledUsageTable);
   const subscription_ids = [...new Set(records.map(({ subscription_id }) => subscription_id))];
-  const rows = await q
-    .select({ id: t.id, subscription_id: t.subscription_id, from: t.from })
-    .from(t)
-    .where(and(matching(t, { company_id, reason: "late" }), inArray(t.subscription_id, subscription_ids)));
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id, subscription_id: t.subscription_id, from: t.from },
+    where: and(matching(t, { company_id, reason: "late" }), inArray(t.subscription_id, subscription_ids)),
+  });
   const billed = new Set(records.map((record) => `${record.subscription_id} ${record.billingStartAt}`));
   const ids = rows.filter((row) => billed.has(`${row.subscription_id} ${row.from}`)).map(({ id }) => id);
   if (ids.length > 0) await q.delete(t).where(inArray(t.id, ids));
@@ -75,12 +76,12 @@ export async function listSubscriptionIds(
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<number[]> {
   const t = q.use(subscriptionTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), gt(t.id, after_id)))
-    .orderBy(asc(t.id))
-    .limit(limit);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    where: and(eq(t.company_id, scope.company_id), gt(t.id, after_id)),
+    order: asc(t.id),
+    limit,
+  });
   return rows.map(({ id }) => id);
 }
 
@@ -90,18 +91,18 @@ export async function listEnded(
   ids: readonly number[],
 ): Promise<{ id: number; ends_at: IsoInstant }[]> {
   const t = q.use(subscriptionTable);
-  const rows = await q
-    .select({ id: t.id, ends_at: t.ends_at })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), inArray(t.id, [...ids]), lte(t.ends_at, iso(now))))
-    .orderBy(asc(t.id));
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id, ends_at: t.ends_at },
+    where: and(eq(t.company_id, scope.company_id), inArray(t.id, [...ids]), lte(t.ends_at, iso(now))),
+    order: asc(t.id),
+  });
   return rows.flatMap(({ id, ends_at }) => (ends_at === null ? [] : [{ id, ends_at }]));
 }
 
 /** The number of the last event that the search for unbilled usage has looked at; null: it never ran. */
 export async function findChecked({ q, scope }: ReadTx): Promise<number | null> {
   const t = q.use(unbilledUsageCheckTable);
-  const [row] = await q.select().from(t).where(eq(t.company_id, scope.company_id));
+  const row = await findRow(q, t, { columns: getTableColumns(t), where: eq(t.company_id, scope.company_id) });
   return row?.usage_seq ?? null;
 }
 

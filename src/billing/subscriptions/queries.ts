@@ -5,7 +5,10 @@ import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
+import type { RowOf } from "../../store/row_of.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { billingModelColumns, toBillingModel } from "../billing_models/queries.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
@@ -35,11 +38,11 @@ export const subscriptionColumns = (q: Reads) => columnsOf(q.use(subscriptionTab
 /** Subscriptions by id, without their relations. */
 export async function listSubscriptionsOf(tx: ReadTx, filter: SubscriptionFilter): Promise<Subscription[]> {
   const t = tx.q.use(subscriptionTable);
-  const rows = await tx.q
-    .select(subscriptionColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), matches(tx, filter)))
-    .orderBy(asc(t.id));
+  const rows = await selectRows(tx.q, t, {
+    columns: subscriptionColumns(tx.q),
+    where: and(inScope(tx), matches(tx, filter)),
+    order: asc(t.id),
+  });
   return rows.map((row) => withStatus(row, tx.now));
 }
 
@@ -47,34 +50,35 @@ export async function listSubscriptionsOf(tx: ReadTx, filter: SubscriptionFilter
 export async function listSubscriptionDetails(
   tx: ReadTx,
   filter: SubscriptionFilter,
-  { limit, offset }: Slice,
+  slice: Slice,
 ): Promise<{ rows: SubscriptionDetail[]; total: number }> {
   const t = tx.q.use(subscriptionTable);
   const where = and(inScope(tx), matches(tx, filter));
-  const rows = await selectDetails(tx.q).where(where).orderBy(asc(t.id)).limit(limit).offset(offset);
-  return { rows: rows.map((row) => toDetail(row, tx.now)), total: await tx.q.$count(t, where) };
+  const { rows, total } = await listRows(tx.q, t, { ...details(tx.q), where, order: asc(t.id), slice });
+  return { rows: rows.map((row) => toDetail(row, tx.now)), total };
 }
 
 export async function findSubscription(tx: ReadTx, id: number): Promise<SubscriptionDetail | undefined> {
-  const [row] = await selectDetails(tx.q).where(and(inScope(tx), eq(tx.q.use(subscriptionTable).id, id)));
+  const t = tx.q.use(subscriptionTable);
+  const row = await findRow(tx.q, t, { ...details(tx.q), where: and(inScope(tx), eq(t.id, id)) });
   return row && toDetail(row, tx.now);
 }
 
 /** How many matching subscriptions are active. */
 export function countActiveSubscriptions(tx: ReadTx, filter: SubscriptionFilter): Promise<number> {
   const where = and(inScope(tx), matches(tx, { ...filter, status: "active" }));
-  return tx.q.$count(tx.q.use(subscriptionTable), where).then(Number);
+  return countRows(tx.q, tx.q.use(subscriptionTable), where);
 }
 
 /** Whether any subscription, ended or not, uses the billing model. */
 export async function isBillingModelUsed(tx: ReadTx, billing_model_id: number): Promise<boolean> {
   const subscriptions = tx.q.use(subscriptionTable);
-  const used = await tx.q
-    .select({ id: subscriptions.id })
-    .from(subscriptions)
-    .where(and(inScope(tx), eq(subscriptions.billing_model_id, billing_model_id)))
-    .limit(1);
-  return used.length > 0;
+  const used = await findRow(tx.q, subscriptions, {
+    columns: { id: subscriptions.id },
+    where: and(inScope(tx), eq(subscriptions.billing_model_id, billing_model_id)),
+    limit: 1,
+  });
+  return used !== undefined;
 }
 
 /** Inserts a subscription and returns its id. Errors: invalid for an external id already in use. */
@@ -113,11 +117,11 @@ export async function updateSubscription(
 /** Subscriptions that will end with a billing period, and an instant of that period. */
 export async function listPeriodEnds(tx: ReadTx): Promise<(Subscription & { last_period_at: IsoInstant })[]> {
   const t = tx.q.use(subscriptionTable);
-  const rows = await tx.q
-    .select({ ...subscriptionColumns(tx.q), last_period_at: t.last_period_at })
-    .from(t)
-    .where(and(inScope(tx), isNotNull(t.last_period_at), gt(t.ends_at, iso(tx.now))))
-    .orderBy(asc(t.id));
+  const rows = await selectRows(tx.q, t, {
+    columns: { ...subscriptionColumns(tx.q), last_period_at: t.last_period_at },
+    where: and(inScope(tx), isNotNull(t.last_period_at), gt(t.ends_at, iso(tx.now))),
+    order: asc(t.id),
+  });
   return rows.flatMap(({ last_period_at, ...row }) =>
     last_period_at === null ? [] : [{ ...withStatus(row, tx.now), last_period_at }],
   );
@@ -139,26 +143,29 @@ export async function listZones(tx: ReadTx): Promise<ZoneTimeline> {
   return rows.map(({ timezone, set_at }) => ({ timezone, from: set_at === null ? null : instant(set_at) }));
 }
 
-function selectDetails(q: Reads) {
-  const subscriptions = q.use(subscriptionTable);
+/** Subscriptions with their relations. */
+const details = oncePerDialect((q) => {
+  const { client_id, product_id, billing_model_id } = q.use(subscriptionTable);
   const clients = q.use(clientTable);
   const products = q.use(productTable);
   const billing_models = q.use(billingModelTable);
-  return q
-    .select({
+  return {
+    columns: {
       ...subscriptionColumns(q),
       client: clientColumns(q),
       product: productColumns(q),
       billing_model: billingModelColumns(q),
-    })
-    .from(subscriptions)
-    .innerJoin(clients, eq(clients.id, subscriptions.client_id))
-    .innerJoin(products, eq(products.id, subscriptions.product_id))
-    .innerJoin(billing_models, eq(billing_models.id, subscriptions.billing_model_id));
-}
+    },
+    joins: [
+      [clients, eq(clients.id, client_id)],
+      [products, eq(products.id, product_id)],
+      [billing_models, eq(billing_models.id, billing_model_id)],
+    ] as const,
+  };
+});
 
 function toDetail(
-  row: Awaited<ReturnType<typeof selectDetails>>[number],
+  row: RowOf<ReturnType<typeof details>["columns"]>,
   now: Temporal.Instant,
 ): SubscriptionDetail {
   return { ...withStatus(row, now), billing_model: toBillingModel(row.billing_model) };

@@ -4,6 +4,7 @@ import { iso, type IsoInstant } from "../../core/time.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import type { MandateStatus } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
@@ -130,8 +131,8 @@ export async function listRunLines(
   const mandates = q.use(mandateTable);
   const payments = q.use(mandatePaymentTable);
   const customers = q.use(emandateCustomerTable);
-  const rows = await q
-    .select({
+  const rows = await selectRows(q, t, {
+    columns: {
       id: t.id,
       order_no: t.order_no,
       mandate_reference: mandates.reference,
@@ -141,20 +142,20 @@ export async function listRunLines(
       amount: t.amount,
       due_date: payments.due_date,
       description: payments.description,
-    })
-    .from(t)
-    .innerJoin(mandates, eq(mandates.id, t.mandate_id))
-    .innerJoin(payments, eq(payments.id, t.payment_id))
-    .innerJoin(customers, eq(customers.id, mandates.customer_id))
-    .where(
-      and(
-        companyOwned(t, scope),
-        eq(t.collection_run_id, run_id),
-        filterOnly(eq(t.connector, connector)),
-        gt(t.id, after_id),
-      ),
-    )
-    .orderBy(asc(t.id))
-    .limit(limit);
+    },
+    joins: [
+      [mandates, eq(mandates.id, t.mandate_id)],
+      [payments, eq(payments.id, t.payment_id)],
+      [customers, eq(customers.id, mandates.customer_id)],
+    ],
+    where: and(
+      companyOwned(t, scope),
+      eq(t.collection_run_id, run_id),
+      filterOnly(eq(t.connector, connector)),
+      gt(t.id, after_id),
+    ),
+    order: asc(t.id),
+    limit,
+  });
   return rows.map((row) => ({ ...row, currency: "MYR" }));
 }

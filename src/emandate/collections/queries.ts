@@ -4,8 +4,9 @@ import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { DueMandate } from "../payments/plan_payments.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
@@ -58,10 +59,10 @@ export function listRuns({ q, scope }: ReadTx, slice: Slice) {
 
 export async function findRun({ q, scope }: ReadTx, id: number): Promise<CollectionRun | undefined> {
   const t = q.use(collectionRunTable);
-  const [row] = await q
-    .select(runColumns(q))
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.id, id)));
+  const row = await findRow(q, t, {
+    columns: runColumns(q),
+    where: and(companyOwned(t, scope), eq(t.id, id)),
+  });
   return row;
 }
 
@@ -72,20 +73,18 @@ export async function listDueMandates(
 ): Promise<DueMandate[]> {
   const t = q.use(mandateTable);
   const { id, frequency, anchor_date, expiry_date, next_collection_at, bankscheme_txn_amount } = t;
-  const rows = await q
-    .select({ id, frequency, anchor_date, expiry_date, next_collection_at, amount: bankscheme_txn_amount })
-    .from(t)
-    .where(
-      and(
-        companyOwned(t, scope),
-        eq(t.status, "active"),
-        lt(next_collection_at, before),
-        isNotNull(bankscheme_txn_amount),
-        inArray(t.connector, [...connectors]),
-      ),
-    )
-    .orderBy(asc(next_collection_at), asc(id))
-    .limit(limit);
+  const rows = await selectRows(q, t, {
+    columns: { id, frequency, anchor_date, expiry_date, next_collection_at, amount: bankscheme_txn_amount },
+    where: and(
+      companyOwned(t, scope),
+      eq(t.status, "active"),
+      lt(next_collection_at, before),
+      isNotNull(bankscheme_txn_amount),
+      inArray(t.connector, [...connectors]),
+    ),
+    order: [asc(next_collection_at), asc(id)],
+    limit,
+  });
   return rows.flatMap(({ amount, next_collection_at: next, ...row }) =>
     amount === null || next === null ? [] : [{ ...row, amount, next_collection_at: next }],
   );

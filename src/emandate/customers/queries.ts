@@ -5,9 +5,10 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { EmandateCustomer, type CustomerInput } from "./model.ts";
 import { fillBlanks } from "./rules.ts";
@@ -35,10 +36,10 @@ export async function listEmandateCustomers(
 /** A customer with its whole IC number. */
 export async function findEmandateCustomer(tx: ReadTx, id: number): Promise<EmandateCustomer | undefined> {
   const t = tx.q.use(emandateCustomerTable);
-  const rows = await tx.q
-    .select(customerColumns(tx.q))
-    .from(t)
-    .where(and(companyOwned(t, tx.scope), eq(t.id, id)));
+  const rows = await selectRows(tx.q, t, {
+    columns: customerColumns(tx.q),
+    where: and(companyOwned(t, tx.scope), eq(t.id, id)),
+  });
   return (await withCounts(tx, rows))[0];
 }
 
@@ -56,7 +57,7 @@ export async function findOrCreateCustomer(
   const columns = customerColumns(q);
   const { name, email, phone = null, ic_number = null } = input;
   const by_email = and(companyOwned(t, scope), eq(t.email, email));
-  const [existing] = await q.select(columns).from(t).where(by_email);
+  const existing = await findRow(q, t, { columns, where: by_email });
   if (!existing) {
     const values = { company_id: scope.company_id, name, email, phone, ic_number, ...stamped(now) };
     // Where another created it meanwhile, PostgreSQL runs the transaction again, which then finds it.

@@ -4,9 +4,10 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import type { RowOf } from "../../store/row_of.ts";
-import { matching } from "../../store/list_rows.ts";
+import { findRow, listRows, matching } from "../../store/list_rows.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import type { MandateOrder } from "../orders/queries.ts";
 import { mandateOrderTable } from "../orders/tables.ts";
@@ -58,17 +59,15 @@ export async function raiseComplaint(
 ): Promise<boolean> {
   const t = tx.q.use(mandateFlagTable);
   const reason = "message_refused";
-  const [open] = await tx.q
-    .select({ id: t.id })
-    .from(t)
-    .where(
-      and(
-        companyOwned(t, tx.scope),
-        isNull(t.resolved_at),
-        filterOnly(and(eq(t.reason, reason), eq(t.about, response.code ?? ""))),
-      ),
-    )
-    .limit(1);
+  const open = await findRow(tx.q, t, {
+    columns: { id: t.id },
+    where: and(
+      companyOwned(t, tx.scope),
+      isNull(t.resolved_at),
+      filterOnly(and(eq(t.reason, reason), eq(t.about, response.code ?? ""))),
+    ),
+    limit: 1,
+  });
   if (open) return false;
   return (await raiseFlags(tx, [{ order, reason, response }])).has(order.id);
 }
@@ -141,7 +140,7 @@ export interface FlagFilter {
 export async function listFlags(
   { q, scope }: ReadTx,
   { status, ...rest }: FlagFilter,
-  { limit, offset }: Slice,
+  slice: Slice,
 ): Promise<{ rows: MandateFlag[]; total: number }> {
   const t = q.use(mandateFlagTable);
   const where = and(
@@ -149,40 +148,38 @@ export async function listFlags(
     status && (status === "open" ? isNull(t.resolved_at) : isNotNull(t.resolved_at)),
     matching(t, rest),
   );
-  const rows = await selectFlags(q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
-  return { rows: rows.map(toFlag), total: await q.$count(t, where) };
+  const { rows, total } = await listRows(q, t, { ...flagRows(q), where, order: desc(t.id), slice });
+  return { rows: rows.map(toFlag), total };
 }
 
 export async function findFlag({ q, scope }: ReadTx, id: number): Promise<MandateFlag | undefined> {
   const t = q.use(mandateFlagTable);
-  const [row] = await selectFlags(q).where(and(companyOwned(t, scope), eq(t.id, id)));
+  const row = await findRow(q, t, { ...flagRows(q), where: and(companyOwned(t, scope), eq(t.id, id)) });
   return row && toFlag(row);
 }
 
-function selectFlags(q: Reads) {
+const flagRows = oncePerDialect((q) => {
   const t = q.use(mandateFlagTable);
   const orders = q.use(mandateOrderTable);
   const { id, company_id, mandate_id, payment_id, reason, response_code, message } = t;
   const { note, resolved_by, resolved_at, created_at, updated_at } = t;
-  return q
-    .select({
-      id,
-      company_id,
-      mandate_id,
-      payment_id,
-      order_no: orders.order_no,
-      reason,
-      response_code,
-      message,
-      note,
-      resolved_by,
-      resolved_at,
-      created_at,
-      updated_at,
-    })
-    .from(t)
-    .innerJoin(orders, eq(orders.id, t.order_id));
-}
+  const columns = {
+    id,
+    company_id,
+    mandate_id,
+    payment_id,
+    order_no: orders.order_no,
+    reason,
+    response_code,
+    message,
+    note,
+    resolved_by,
+    resolved_at,
+    created_at,
+    updated_at,
+  };
+  return { columns, joins: [[orders, eq(orders.id, t.order_id)]] as const };
+});
 
 function toFlag(row: Omit<MandateFlag, "status">): MandateFlag {
   return { ...row, status: row.resolved_at === null ? "open" : "resolved" };

@@ -1,13 +1,14 @@
-import { and, asc, desc, eq, gte, inArray, isNotNull, lt, or, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, gte, inArray, isNotNull, lt, or, type SQL } from "drizzle-orm";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import { orNotFound } from "../../core/errors.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { columnsOf, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, matching } from "../../store/list_rows.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import { modeOf } from "../products/rules.ts";
 import { dayAt } from "../working_days.ts";
@@ -41,7 +42,7 @@ export async function listMandates(
   // The count joins the customer only for a search.
   const total =
     filter.search === undefined
-      ? await tx.q.$count(t, where)
+      ? await countRows(tx.q, t, where)
       : await tx.q.$count(
           tx.q
             .select({ id: t.id })
@@ -69,10 +70,10 @@ export async function findStoredMandate(
   id: number,
 ): Promise<StoredMandate | undefined> {
   const t = q.use(mandateTable);
-  const [row] = await q
-    .select()
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.id, id)));
+  const row = await findRow(q, t, {
+    columns: getTableColumns(t),
+    where: and(companyOwned(t, scope), eq(t.id, id)),
+  });
   return row;
 }
 
@@ -193,23 +194,23 @@ export async function listMandateEvents(
   limit: number,
 ): Promise<MandateEvent[]> {
   const t = q.use(mandateEventTable);
-  return q
-    .select(columnsOf(t, MandateEvent))
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.mandate_id, mandate_id)))
-    .orderBy(desc(t.id))
-    .limit(limit);
+  return selectRows(q, t, {
+    columns: columnsOf(t, MandateEvent),
+    where: and(companyOwned(t, scope), eq(t.mandate_id, mandate_id)),
+    order: desc(t.id),
+    limit,
+  });
 }
 
 /** At most `limit` mandates in force whose last day has passed. */
 export async function listExpired({ q, scope, now }: ReadTx, limit: number): Promise<StoredMandate[]> {
   const t = q.use(mandateTable);
-  return q
-    .select()
-    .from(t)
-    .where(and(companyOwned(t, scope), hasPassed(q, now)))
-    .orderBy(asc(t.expiry_date), asc(t.id))
-    .limit(limit);
+  return selectRows(q, t, {
+    columns: getTableColumns(t),
+    where: and(companyOwned(t, scope), hasPassed(q, now)),
+    order: [asc(t.expiry_date), asc(t.id)],
+    limit,
+  });
 }
 
 /** The companies with mandates whose last day has passed; for the job, which has no scope. */

@@ -3,6 +3,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { findRow } from "../../store/list_rows.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
 import { MANDATE_STATUSES } from "../mandates/model.ts";
 import { isFinal } from "../mandates/rules.ts";
@@ -79,10 +80,10 @@ export async function findCallbackSeller(
   seller_id: string,
 ): Promise<CallbackSeller | undefined> {
   const t = q.use(emandateConfigTable);
-  const [row] = await q
-    .select({ company_id: t.company_id, scheme_certificate_pem: t.scheme_certificate_pem })
-    .from(t)
-    .where(and(eq(t.exchange_id, exchange_id), eq(t.seller_id, seller_id)));
+  const row = await findRow(q, t, {
+    columns: { company_id: t.company_id, scheme_certificate_pem: t.scheme_certificate_pem },
+    where: and(eq(t.exchange_id, exchange_id), eq(t.seller_id, seller_id)),
+  });
   const pem = row?.scheme_certificate_pem ?? null;
   return row && pem !== null
     ? { company_id: row.company_id, exchange_id, seller_id, scheme_certificate_pem: pem }
@@ -99,7 +100,10 @@ export interface BankList {
 export async function findBankList({ q, scope: { company_id } }: ReadTx): Promise<BankList | undefined> {
   const t = q.use(emandateBankListTable);
   const { banks, asked_at, checked_at } = t;
-  const [list] = await q.select({ banks, asked_at, checked_at }).from(t).where(eq(t.company_id, company_id));
+  const list = await findRow(q, t, {
+    columns: { banks, asked_at, checked_at },
+    where: eq(t.company_id, company_id),
+  });
   return list;
 }
 

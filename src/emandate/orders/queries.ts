@@ -3,10 +3,11 @@ import type { Decimal } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
-import { matching } from "../../store/list_rows.ts";
+import { findRow, matching } from "../../store/list_rows.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { ConnectorName, OrderAwaits, OrderKind } from "../scheme/connector.ts";
 import type { Amendment } from "./model.ts";
 import { FIRST_AWAITED, nextQueryAt } from "./rules.ts";
@@ -76,11 +77,11 @@ export async function findOrder(tx: ReadTx, id: number): Promise<MandateOrder | 
 /** Orders by their ids, the oldest first. */
 export async function listOrders({ q, scope }: ReadTx, ids: readonly number[]): Promise<MandateOrder[]> {
   const t = q.use(mandateOrderTable);
-  return q
-    .select()
-    .from(t)
-    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
-    .orderBy(asc(t.id));
+  return selectRows(q, t, {
+    columns: getTableColumns(t),
+    where: and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))),
+    order: asc(t.id),
+  });
 }
 
 /** The last order about a mandate itself, or about a payment of it. */
@@ -90,12 +91,12 @@ export async function findLastOrder(
 ): Promise<MandateOrder | undefined> {
   const t = q.use(mandateOrderTable);
   const of_mandate = "mandate_id" in subject ? isNull(t.payment_id) : undefined;
-  const [order] = await q
-    .select()
-    .from(t)
-    .where(and(companyOwned(t, scope), matching(t, subject), of_mandate))
-    .orderBy(desc(t.id))
-    .limit(1);
+  const order = await findRow(q, t, {
+    columns: getTableColumns(t),
+    where: and(companyOwned(t, scope), matching(t, subject), of_mandate),
+    order: desc(t.id),
+    limit: 1,
+  });
   return order;
 }
 
@@ -126,10 +127,10 @@ async function listByNumber(
   condition: SQL | undefined,
 ): Promise<Map<string, MandateOrder>> {
   const t = q.use(mandateOrderTable);
-  const rows = await q
-    .select()
-    .from(t)
-    .where(and(inArray(t.order_no, [...order_nos]), filterOnly(and(companyOwned(t, scope), condition))));
+  const rows = await selectRows(q, t, {
+    columns: getTableColumns(t),
+    where: and(inArray(t.order_no, [...order_nos]), filterOnly(and(companyOwned(t, scope), condition))),
+  });
   return new Map(rows.map((order) => [order.order_no, order]));
 }
 
@@ -222,6 +223,6 @@ export async function closeMandateOrders(
 /** An order by its number, whichever company it is of: callbacks arrive without a scope. */
 export async function findOrderByNumber(q: Reads, order_no: string): Promise<MandateOrder | undefined> {
   const t = q.use(mandateOrderTable);
-  const [order] = await q.select().from(t).where(eq(t.order_no, order_no));
+  const order = await findRow(q, t, { columns: getTableColumns(t), where: eq(t.order_no, order_no) });
   return order;
 }

@@ -3,6 +3,7 @@ import type { Decimal } from "../../core/money.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
@@ -37,26 +38,24 @@ export async function listDuePayments(
 ): Promise<DueCursor[]> {
   const t = q.use(mandatePaymentTable);
   const mandates = q.use(mandateTable);
-  const rows = await q
-    .select({ id: t.id, next_attempt_at: t.next_attempt_at })
-    .from(t)
-    .innerJoin(mandates, and(eq(mandates.id, t.mandate_id), eq(mandates.status, "active")))
-    .where(
-      and(
-        companyOwned(t, scope),
-        eq(t.status, status),
-        lt(t.next_attempt_at, before),
-        inArray(mandates.connector, [...usable]),
-        collects ? undefined : or(isNull(t.period_key), gt(t.attempt_count, 0)),
-        after &&
-          or(
-            gt(t.next_attempt_at, after.next_attempt_at),
-            and(eq(t.next_attempt_at, after.next_attempt_at), gt(t.id, after.id)),
-          ),
-      ),
-    )
-    .orderBy(asc(t.next_attempt_at), asc(t.id))
-    .limit(limit);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id, next_attempt_at: t.next_attempt_at },
+    joins: [[mandates, and(eq(mandates.id, t.mandate_id), eq(mandates.status, "active"))]],
+    where: and(
+      companyOwned(t, scope),
+      eq(t.status, status),
+      lt(t.next_attempt_at, before),
+      inArray(mandates.connector, [...usable]),
+      collects ? undefined : or(isNull(t.period_key), gt(t.attempt_count, 0)),
+      after &&
+        or(
+          gt(t.next_attempt_at, after.next_attempt_at),
+          and(eq(t.next_attempt_at, after.next_attempt_at), gt(t.id, after.id)),
+        ),
+    ),
+    order: [asc(t.next_attempt_at), asc(t.id)],
+    limit,
+  });
   return rows.flatMap(({ id, next_attempt_at }) =>
     next_attempt_at === null ? [] : [{ id, next_attempt_at }],
   );
@@ -65,13 +64,17 @@ export async function listDuePayments(
 /** The ids of a mandate's open payments, in order. */
 export async function listOpenPayments(tx: ReadTx, mandate_id: number): Promise<number[]> {
   const t = tx.q.use(mandatePaymentTable);
-  const rows = await tx.q.select({ id: t.id }).from(t).where(openPayments(tx, mandate_id)).orderBy(asc(t.id));
+  const rows = await selectRows(tx.q, t, {
+    columns: { id: t.id },
+    where: openPayments(tx, mandate_id),
+    order: asc(t.id),
+  });
   return rows.map(({ id }) => id);
 }
 
 /** The number of a mandate's open collections. */
 export async function countOpenCollections(tx: ReadTx, mandate_id: number): Promise<number> {
-  return tx.q.$count(tx.q.use(mandatePaymentTable), openCollections(tx, mandate_id));
+  return countRows(tx.q, tx.q.use(mandatePaymentTable), openCollections(tx, mandate_id));
 }
 
 /** Sets the amount of a mandate's open collections. */

@@ -6,9 +6,10 @@ import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { mandateOrderTable } from "../orders/tables.ts";
 import { MandatePayment, PaymentAttempt, type PaymentStatus } from "./model.ts";
@@ -66,21 +67,21 @@ export async function listPayments(
 
 export async function findPayment({ q, scope }: ReadTx, id: number): Promise<MandatePayment | undefined> {
   const t = q.use(mandatePaymentTable);
-  const [row] = await q
-    .select(paymentColumns(q))
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.id, id)));
+  const row = await findRow(q, t, {
+    columns: paymentColumns(q),
+    where: and(companyOwned(t, scope), eq(t.id, id)),
+  });
   return row && toPayment(row);
 }
 
 /** The attempts of a payment, the first one first. */
 export async function listAttempts({ q, scope }: ReadTx, payment_id: number): Promise<PaymentAttempt[]> {
   const t = q.use(mandateOrderTable);
-  return q
-    .select(columnsOf(t, PaymentAttempt))
-    .from(t)
-    .where(and(companyOwned(t, scope), eq(t.payment_id, payment_id)))
-    .orderBy(asc(t.attempt_no));
+  return selectRows(q, t, {
+    columns: columnsOf(t, PaymentAttempt),
+    where: and(companyOwned(t, scope), eq(t.payment_id, payment_id)),
+    order: asc(t.attempt_no),
+  });
 }
 
 /** A payment to insert. */
@@ -131,15 +132,15 @@ export async function listWithMandates(
   const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
   const { effective_date, expiry_date, bankscheme_txn_amount } = mandates;
   const terms = { frequency, max_amount, max_no_debit, effective_date, expiry_date, bankscheme_txn_amount };
-  const rows = await q
-    .select({
+  const rows = await selectRows(q, t, {
+    columns: {
       payment: { ...paymentColumns(q), debit_date: t.debit_date, frequency: t.frequency },
       mandate: { id, connector, status, ...terms },
-    })
-    .from(t)
-    .innerJoin(mandates, eq(mandates.id, t.mandate_id))
-    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
-    .orderBy(asc(t.id));
+    },
+    joins: [[mandates, eq(mandates.id, t.mandate_id)]],
+    where: and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))),
+    order: asc(t.id),
+  });
   return rows.map(({ payment, mandate }) => ({ ...payment, currency: "MYR", mandate }));
 }
 
@@ -234,17 +235,15 @@ export async function listOutcomes(
 ): Promise<PaymentOutcome[]> {
   const t = q.use(mandatePaymentTable);
   const { id, mandate_id, debit_date, status } = t;
-  return q
-    .select({ id, mandate_id, debit_date, status })
-    .from(t)
-    .where(
-      and(
-        idIn(t.mandate_id, mandate_ids),
-        filterOnly(
-          and(companyOwned(t, scope), inArray(t.status, ["paid", ...FAILED_STATUSES]), isNull(t.forgiven_at)),
-        ),
+  return selectRows(q, t, {
+    columns: { id, mandate_id, debit_date, status },
+    where: and(
+      idIn(t.mandate_id, mandate_ids),
+      filterOnly(
+        and(companyOwned(t, scope), inArray(t.status, ["paid", ...FAILED_STATUSES]), isNull(t.forgiven_at)),
       ),
-    );
+    ),
+  });
 }
 
 /** Forgives the failed payments of a mandate: they no longer count towards its suspension. */

@@ -4,9 +4,10 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows } from "../../store/select_rows.ts";
 import { FINAL_STATUSES } from "../mandates/model.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import { EmandateProduct } from "./model.ts";
@@ -38,10 +39,10 @@ export async function listEmandateProducts(
 
 export async function findEmandateProduct(tx: ReadTx, id: number): Promise<EmandateProduct | undefined> {
   const t = tx.q.use(emandateProductTable);
-  const [row] = await tx.q
-    .select(productColumns(tx.q))
-    .from(t)
-    .where(and(inScope(tx), eq(t.id, id)));
+  const row = await findRow(tx.q, t, {
+    columns: productColumns(tx.q),
+    where: and(inScope(tx), eq(t.id, id)),
+  });
   return row && toProduct(row);
 }
 
@@ -85,7 +86,7 @@ export async function countMandatesOf(
 ): Promise<number> {
   const t = q.use(mandateTable);
   const open = are_open ? notInArray(t.status, [...FINAL_STATUSES]) : undefined;
-  return q.$count(t, and(companyOwned(t, scope), eq(t.emandate_product_id, id), open));
+  return countRows(q, t, and(companyOwned(t, scope), eq(t.emandate_product_id, id), open));
 }
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {

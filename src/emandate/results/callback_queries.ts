@@ -2,6 +2,7 @@ import { and, asc, eq, gte, isNull, lt } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import type { Queries, ReadTx, Reads } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { CallbackOutcome } from "./model.ts";
 import { schemeCallbackTable } from "./tables.ts";
 
@@ -31,11 +32,11 @@ export async function countUnmatchedCallbacks(
   most: number,
 ): Promise<number> {
   const t = q.use(schemeCallbackTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(isNull(t.company_id), gte(t.received_at, iso(since))))
-    .limit(most);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    where: and(isNull(t.company_id), gte(t.received_at, iso(since))),
+    limit: most,
+  });
   return rows.length;
 }
 

@@ -2,6 +2,7 @@ import { and, asc, eq, lte } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { raiseFlags } from "../flags/queries.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import type { MandateOrder } from "../orders/queries.ts";
@@ -20,12 +21,12 @@ export async function listCompaniesWithDueOrders(q: Reads, now: Temporal.Instant
 /** Orders that are due for a status query, the longest due first. */
 export async function listDueOrders({ q, scope, now }: ReadTx, limit: number): Promise<number[]> {
   const t = q.use(mandateOrderTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(companyOwned(t, scope), lte(t.next_query_at, iso(now))))
-    .orderBy(asc(t.next_query_at))
-    .limit(limit);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    where: and(companyOwned(t, scope), lte(t.next_query_at, iso(now))),
+    order: asc(t.next_query_at),
+    limit,
+  });
   return rows.map(({ id }) => id);
 }
 

@@ -20,6 +20,7 @@ import { exactlyOne } from "../../store/exactly_one.ts";
 import { containing, within } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import type { FormStructure } from "../../forms/model.ts";
 import { environmentOwned } from "../queries.ts";
 import type { LoanScope } from "../scope.ts";
@@ -92,10 +93,10 @@ export async function listTerms(
   ids: readonly number[],
 ): Promise<Map<number, ApplicationTerms>> {
   const t = tx.q.use(loanApplicationTable);
-  const rows = await tx.q
-    .select({ id: t.id, form_snapshot: t.form_snapshot, requested: t.requested })
-    .from(t)
-    .where(and(inScope(tx), inArray(t.id, [...ids])));
+  const rows = await selectRows(tx.q, t, {
+    columns: { id: t.id, form_snapshot: t.form_snapshot, requested: t.requested },
+    where: and(inScope(tx), inArray(t.id, [...ids])),
+  });
   return new Map(rows.map(({ id, ...terms }) => [id, terms]));
 }
 
@@ -115,7 +116,7 @@ export async function findByExternalReference(
 export async function countOpenApplications(tx: ReadTx<LoanScope>, program_id: number): Promise<number> {
   const t = tx.q.use(loanApplicationTable);
   const is_open = notInArray(t.status, [...FINAL_STATUSES]);
-  return tx.q.$count(t, and(inScope(tx), eq(t.program_id, program_id), is_open));
+  return countRows(tx.q, t, and(inScope(tx), eq(t.program_id, program_id), is_open));
 }
 
 /** A new application, as a draft. */
@@ -201,12 +202,12 @@ export async function listCompaniesWithExpiredApplications(
 /** A company's applications past their expiry, earliest first. */
 export async function listExpired({ q, scope: { company_id }, now }: ReadTx, limit: number) {
   const t = q.use(loanApplicationTable);
-  return q
-    .select(applicationColumns(q))
-    .from(t)
-    .where(and(eq(t.company_id, company_id), hasExpired(q, now)))
-    .orderBy(asc(t.expires_at), asc(t.id))
-    .limit(limit);
+  return selectRows(q, t, {
+    columns: applicationColumns(q),
+    where: and(eq(t.company_id, company_id), hasExpired(q, now)),
+    order: [asc(t.expires_at), asc(t.id)],
+    limit,
+  });
 }
 
 function hasExpired(q: Reads, now: Temporal.Instant): SQL | undefined {

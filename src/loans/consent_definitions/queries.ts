@@ -42,10 +42,10 @@ export async function findLastVersion(
   { code, locale }: Pick<ConsentDefinition, "code" | "locale">,
 ): Promise<number> {
   const t = q.use(consentDefinitionTable);
-  const [row] = await q
-    .select({ version: max(t.version) })
-    .from(t)
-    .where(and(environmentOwned(t, scope), matching(t, { code, locale })));
+  const row = await findRow(q, t, {
+    columns: { version: max(t.version) },
+    where: and(environmentOwned(t, scope), matching(t, { code, locale })),
+  });
   return row?.version ?? 0;
 }
 

@@ -5,6 +5,7 @@ import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import { ofApplications } from "../applications/queries.ts";
 import type { DefinitionStatus } from "../consent_definitions/model.ts";
 import { consentDefinitionTable } from "../consent_definitions/tables.ts";
@@ -29,7 +30,7 @@ export async function findConsent(tx: ReadTx<LoanScope>, id: number): Promise<Co
 
 export async function countConsents(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {
   const t = tx.q.use(consentTable);
-  return tx.q.$count(t, and(ofApplications(tx, t), eq(t.application_id, application_id)));
+  return countRows(tx.q, t, and(ofApplications(tx, t), eq(t.application_id, application_id)));
 }
 
 /** The granted consent to a definition, which may have passed its expiry. */
@@ -48,7 +49,8 @@ export async function hasConsentOf(
   { application_id, code }: Pick<Consent, "application_id" | "code">,
 ): Promise<boolean> {
   const t = tx.q.use(consentTable);
-  const held = await tx.q.$count(
+  const held = await countRows(
+    tx.q,
     t,
     and(ofApplications(tx, t), matching(t, { application_id, code }), isValid(tx)),
   );
@@ -62,11 +64,11 @@ export async function listActiveConsents(
 ): Promise<{ application_id: number; code: string; version_status: DefinitionStatus }[]> {
   const t = tx.q.use(consentTable);
   const d = tx.q.use(consentDefinitionTable);
-  return tx.q
-    .select({ application_id: t.application_id, code: t.code, version_status: d.status })
-    .from(t)
-    .innerJoin(d, eq(d.id, t.definition_id))
-    .where(and(ofApplications(tx, t), inArray(t.application_id, [...application_ids]), isValid(tx)));
+  return selectRows(tx.q, t, {
+    columns: { application_id: t.application_id, code: t.code, version_status: d.status },
+    joins: [[d, eq(d.id, t.definition_id)]],
+    where: and(ofApplications(tx, t), inArray(t.application_id, [...application_ids]), isValid(tx)),
+  });
 }
 
 /** Revokes granted consents: one by its id, or all of an application. */
@@ -93,7 +95,10 @@ function isValid({ q, now }: ReadTx<LoanScope>): SQL | undefined {
 export async function blankSubjects(tx: Tx<LoanScope>, application_id: number): Promise<void> {
   const t = tx.q.use(consentTable);
   const where = and(ofApplications(tx, t), eq(t.application_id, application_id));
-  for (const { id, evidence } of await tx.q.select({ id: t.id, evidence: t.evidence }).from(t).where(where)) {
+  for (const { id, evidence } of await selectRows(tx.q, t, {
+    columns: { id: t.id, evidence: t.evidence },
+    where,
+  })) {
     await tx.q
       .update(t)
       .set({

@@ -5,6 +5,7 @@ import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import { ofApplications } from "../applications/queries.ts";
 import { loanApplicationTable } from "../applications/tables.ts";
 import type { DocumentType } from "../programs/model.ts";
@@ -29,7 +30,7 @@ export async function findDocument(tx: ReadTx<LoanScope>, id: number): Promise<L
 
 export async function countDocuments(tx: ReadTx<LoanScope>, application_id: number): Promise<number> {
   const t = tx.q.use(loanDocumentTable);
-  return tx.q.$count(t, and(ofApplications(tx, t), eq(t.application_id, application_id)));
+  return countRows(tx.q, t, and(ofApplications(tx, t), eq(t.application_id, application_id)));
 }
 
 type NewDocument = Pick<
@@ -138,12 +139,12 @@ export async function listExpectedFiles(
   { after_id, limit }: { after_id: number; limit: number },
 ): Promise<ExpectedFile[]> {
   const t = q.use(loanDocumentTable);
-  return q
-    .select({ id: t.id, company_id: t.company_id, size: t.size, sha256: t.sha256 })
-    .from(t)
-    .where(gt(t.id, after_id))
-    .orderBy(asc(t.id))
-    .limit(limit);
+  return selectRows(q, t, {
+    columns: { id: t.id, company_id: t.company_id, size: t.size, sha256: t.sha256 },
+    where: gt(t.id, after_id),
+    order: asc(t.id),
+    limit,
+  });
 }
 
 /** The states of the applications' documents, superseded ones included. */
@@ -153,10 +154,10 @@ export async function listDocumentStates(
 ): Promise<DocumentState[]> {
   const t = tx.q.use(loanDocumentTable);
   const { application_id, type, status, reason_code, reviewed_at, created_at } = t;
-  return tx.q
-    .select({ application_id, type, status, reason_code, reviewed_at, created_at })
-    .from(t)
-    .where(and(ofApplications(tx, t), inArray(application_id, [...application_ids])));
+  return selectRows(tx.q, t, {
+    columns: { application_id, type, status, reason_code, reviewed_at, created_at },
+    where: and(ofApplications(tx, t), inArray(application_id, [...application_ids])),
+  });
 }
 
 /** Returns verified documents to pending_review; `reviewed_at` stays. */

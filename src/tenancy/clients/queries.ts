@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Client } from "./model.ts";
@@ -19,13 +19,9 @@ export function listClients(tx: ReadTx, { search }: { search?: string }, slice: 
   return listRows(tx.q, t, { columns: clientColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export async function findClient(tx: ReadTx, id: number): Promise<Client | undefined> {
-  const clients = tx.q.use(clientTable);
-  const [client] = await tx.q
-    .select(clientColumns(tx.q))
-    .from(clients)
-    .where(and(inScope(tx), eq(clients.id, id)));
-  return client;
+export function findClient(tx: ReadTx, id: number): Promise<Client | undefined> {
+  const t = tx.q.use(clientTable);
+  return findRow(tx.q, t, { columns: clientColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
 }
 
 export function insertClient({ q, scope, now }: Tx, name: string): Promise<Client> {

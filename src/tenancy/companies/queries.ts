@@ -1,28 +1,31 @@
-import { asc, eq, sql } from "drizzle-orm";
+import { asc, eq, getTableColumns } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { preparedQuery } from "../../store/prepared_query.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
+import { findRow } from "../../store/list_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { Company } from "./model.ts";
 import { companyTable, companyTimezoneTable } from "./tables.ts";
 
 /** All companies of the deployment: for the command line and jobs, never for a user. */
 export async function listCompanies(q: Reads): Promise<Company[]> {
   const companies = q.use(companyTable);
-  return q.select().from(companies).orderBy(asc(companies.id));
+  return selectRows(q, companies, { columns: getTableColumns(companies), order: asc(companies.id) });
 }
 
-const companyById = preparedQuery<Company[]>("company_by_id", (q) => {
-  const companies = q.use(companyTable);
-  return q
-    .select()
-    .from(companies)
-    .where(eq(companies.id, sql.placeholder("id")));
-});
+/** Whether the deployment has more than one company. */
+export async function hasSeveralCompanies(q: Reads): Promise<boolean> {
+  const t = q.use(companyTable);
+  return (await selectRows(q, t, { columns: { id: t.id }, limit: 2 })).length > 1;
+}
 
 export async function findCompany({ q, scope }: ReadTx): Promise<Company | undefined> {
-  const [company] = await companyById(q, { id: scope.company_id });
+  const companies = q.use(companyTable);
+  const company = await findRow(q, companies, {
+    columns: getTableColumns(companies),
+    where: eq(companies.id, scope.company_id),
+  });
   return company;
 }
 
@@ -32,11 +35,11 @@ export async function listTimezones({
   scope,
 }: ReadTx): Promise<{ timezone: string; set_at: string | null }[]> {
   const company_timezones = q.use(companyTimezoneTable);
-  return q
-    .select({ timezone: company_timezones.timezone, set_at: company_timezones.set_at })
-    .from(company_timezones)
-    .where(eq(company_timezones.company_id, scope.company_id))
-    .orderBy(asc(company_timezones.id));
+  return selectRows(q, company_timezones, {
+    columns: { timezone: company_timezones.timezone, set_at: company_timezones.set_at },
+    where: eq(company_timezones.company_id, scope.company_id),
+    order: asc(company_timezones.id),
+  });
 }
 
 export async function insertCompany(

@@ -2,6 +2,7 @@ import { and, desc, eq, sql } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { KnownImport } from "./model.ts";
 import { usageImportTable } from "./tables.ts";
 
@@ -11,12 +12,12 @@ export function listUsageImports(
   limit: number,
 ): Promise<KnownImport[]> {
   const t = q.use(usageImportTable);
-  return q
-    .select({ file_name: t.file_name, digest: t.digest, bytes: t.bytes, rows: t.rows })
-    .from(t)
-    .where(eq(t.company_id, company_id))
-    .orderBy(desc(t.id))
-    .limit(limit);
+  return selectRows(q, t, {
+    columns: { file_name: t.file_name, digest: t.digest, bytes: t.bytes, rows: t.rows },
+    where: eq(t.company_id, company_id),
+    order: desc(t.id),
+    limit,
+  });
 }
 
 /** Records that a file's rows may be stored from here on, up to `file.rows`. */

@@ -1,8 +1,9 @@
-import { and, eq, sql } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { instant } from "../../core/time.ts";
-import { textInList } from "../../store/expressions.ts";
+import { textIn } from "../../store/expressions.ts";
 import { batchedRead } from "../../store/batched_read.ts";
-import { preparedQuery } from "../../store/prepared_query.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { Reads } from "../../store/store.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
 
@@ -13,17 +14,9 @@ export interface MeteredSubscription {
   ends_ms: number | null;
 }
 
-const meteredSubscriptions = preparedQuery("metered_subscriptions", (q) => {
-  const { id, company_id, external_subscription_id, started_at, ends_at } = q.use(subscriptionTable);
-  return q
-    .select({ id, external_subscription_id, started_at, ends_at })
-    .from(q.use(subscriptionTable))
-    .where(
-      and(
-        eq(company_id, sql.placeholder("company_id")),
-        textInList(external_subscription_id, "external_ids"),
-      ),
-    );
+const meteredColumns = oncePerDialect((q) => {
+  const { id, external_subscription_id, started_at, ends_at } = q.use(subscriptionTable);
+  return { id, external_subscription_id, started_at, ends_at };
 });
 
 /** The company's subscriptions by external id, at least these; unknown ids are left out. */
@@ -35,7 +28,11 @@ async function readMeteredSubscriptions(
   external_ids: string[],
 ): Promise<Map<string, MeteredSubscription>> {
   if (external_ids.length === 0) return new Map();
-  const rows = await meteredSubscriptions(q, { company_id, external_ids: JSON.stringify(external_ids) });
+  const t = q.use(subscriptionTable);
+  const rows = await selectRows(q, t, {
+    columns: meteredColumns(q),
+    where: and(eq(t.company_id, company_id), textIn(t.external_subscription_id, external_ids)),
+  });
   return new Map(
     rows.map((row) => [
       row.external_subscription_id,

@@ -1,8 +1,10 @@
-import { and, eq, inArray, sql } from "drizzle-orm";
+import { and, eq, inArray } from "drizzle-orm";
 import { interleave } from "../../core/chunk.ts";
-import { filterOnly, idIn, idInList, listOf } from "../../store/expressions.ts";
-import { preparedQuery } from "../../store/prepared_query.ts";
+import { filterOnly, idIn, listOf } from "../../store/expressions.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Reads } from "../../store/store.ts";
+import { findRow } from "../../store/list_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
 import { productTable } from "../../billing/products/tables.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
@@ -23,18 +25,16 @@ export async function listSearchedSubscriptions(
 ): Promise<number[]> {
   const t = tx.q.use(subscriptionTable);
   const { subscription_ids, external_subscription_ids, client_ids, product_ids } = filter;
-  const [row] = await tx.q
-    .select({ ids: listOf(t.id) })
-    .from(t)
-    .where(
-      and(
-        subscriptionInScope(tx),
-        subscription_ids && inArray(t.id, [...subscription_ids]),
-        external_subscription_ids && inArray(t.external_subscription_id, [...external_subscription_ids]),
-        client_ids && inArray(t.client_id, [...client_ids]),
-        product_ids && inArray(t.product_id, [...product_ids]),
-      ),
-    );
+  const row = await findRow(tx.q, t, {
+    columns: { ids: listOf(t.id) },
+    where: and(
+      subscriptionInScope(tx),
+      subscription_ids && inArray(t.id, [...subscription_ids]),
+      external_subscription_ids && inArray(t.external_subscription_id, [...external_subscription_ids]),
+      client_ids && inArray(t.client_id, [...client_ids]),
+      product_ids && inArray(t.product_id, [...product_ids]),
+    ),
+  });
   return row?.ids ?? [];
 }
 
@@ -47,10 +47,10 @@ export function listKnownSubscriptionIds(tx: ReadTx, ids: readonly number[]): Pr
 export async function listKnownClientIds({ q, scope }: ReadTx, ids: readonly number[]): Promise<number[]> {
   const t = q.use(clientTable);
   const own = scope.client_id === undefined ? undefined : eq(t.id, scope.client_id);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.company_id, scope.company_id), own, inArray(t.id, [...ids])));
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    where: and(eq(t.company_id, scope.company_id), own, inArray(t.id, [...ids])),
+  });
   return rows.map(({ id }) => id);
 }
 
@@ -60,10 +60,10 @@ export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): P
   const products = q.use(productTable);
   const subscriptions = q.use(subscriptionTable);
   if (scope.client_id === undefined) {
-    const rows = await q
-      .select({ id: products.id })
-      .from(products)
-      .where(and(eq(products.company_id, scope.company_id), inArray(products.id, [...ids])));
+    const rows = await selectRows(q, products, {
+      columns: { id: products.id },
+      where: and(eq(products.company_id, scope.company_id), inArray(products.id, [...ids])),
+    });
     return rows.map(({ id }) => id);
   }
   const rows = await q
@@ -73,22 +73,19 @@ export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): P
   return rows.map(({ id }) => id);
 }
 
-const externalIdsByIds = preparedQuery("external_subscription_ids_by_ids", (q) => {
-  const { id, company_id, client_id, external_subscription_id } = q.use(subscriptionTable);
-  return q
-    .select({ id, client_id, external_subscription_id })
-    .from(q.use(subscriptionTable))
-    .where(and(idInList(id, "ids"), filterOnly(eq(company_id, sql.placeholder("company_id")))));
+const externalIdColumns = oncePerDialect((q) => {
+  const { id, external_subscription_id } = q.use(subscriptionTable);
+  return { id, external_subscription_id };
 });
 
 /** The external ids of the events on a page, by subscription id. */
-export async function findExternalIds(
-  { q, scope }: ReadTx,
-  ids: readonly number[],
-): Promise<Map<number, string>> {
-  const rows = await externalIdsByIds(q, { ids: JSON.stringify(ids), company_id: scope.company_id });
-  const own = rows.filter(({ client_id }) => scope.client_id === undefined || client_id === scope.client_id);
-  return new Map(own.map(({ id, external_subscription_id }) => [id, external_subscription_id]));
+export async function findExternalIds(tx: ReadTx, ids: readonly number[]): Promise<Map<number, string>> {
+  const t = tx.q.use(subscriptionTable);
+  const rows = await selectRows(tx.q, t, {
+    columns: externalIdColumns(tx.q),
+    where: and(idIn(t.id, ids), filterOnly(subscriptionInScope(tx))),
+  });
+  return new Map(rows.map(({ id, external_subscription_id }) => [id, external_subscription_id]));
 }
 
 /** The names of a subscription, its client and its product. */
@@ -124,10 +121,10 @@ export async function findSubscriptionNames(
   const product_names = new Map<number, string>();
   const names = new Map<number, SubscriptionNames>();
   for await (const batch of interleave(ids, NAMES_AT_ONCE)) {
-    const rows = await tx.q
-      .select(columns)
-      .from(s)
-      .where(and(idIn(s.id, batch), filterOnly(subscriptionInScope(tx))));
+    const rows = await selectRows(tx.q, s, {
+      columns,
+      where: and(idIn(s.id, batch), filterOnly(subscriptionInScope(tx))),
+    });
     const client_ids = rows.map(({ client_id }) => client_id);
     const product_ids = rows.map(({ product_id }) => product_id);
     await addNames(tx.q, clients, client_names, client_ids);
@@ -149,6 +146,9 @@ async function addNames(
 ): Promise<void> {
   const unknown = [...new Set(ids)].filter((id) => !names.has(id));
   if (unknown.length === 0) return;
-  const rows = await q.select({ id: table.id, name: table.name }).from(table).where(idIn(table.id, unknown));
+  const rows = await selectRows(q, table, {
+    columns: { id: table.id, name: table.name },
+    where: idIn(table.id, unknown),
+  });
   for (const { id, name } of rows) names.set(id, name);
 }

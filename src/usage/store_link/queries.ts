@@ -1,8 +1,9 @@
-import { eq } from "drizzle-orm";
+import { eq, getTableColumns } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { lastKey, raiseKey } from "../../store/key_sequences.ts";
 import type { Queries, Reads } from "../../store/store.ts";
+import { findRow } from "../../store/list_rows.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
 import type { StoreFacts } from "../../usage_store/identity.ts";
@@ -10,7 +11,7 @@ import { usageLinkTable } from "./tables.ts";
 
 /** The database's record of its usage store. */
 export async function findLink(q: Reads) {
-  const [link] = await q.select().from(q.use(usageLinkTable));
+  const link = await findRow(q, q.use(usageLinkTable), { columns: getTableColumns(q.use(usageLinkTable)) });
   return link;
 }
 

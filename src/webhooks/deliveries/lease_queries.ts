@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import type { Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { LogStatus, WebhookAttempt, WebhookLog } from "./model.ts";
 import type { DeliveryUpdate } from "./rules.ts";
 import { webhookLogTable } from "./tables.ts";
@@ -19,10 +20,9 @@ export async function listDueEndpoints(
   after_id: number,
   limit: number,
 ): Promise<number[]> {
-  const rows = await q
-    .select({ endpoint_id: sql<number>`endpoint_id`.mapWith(Number) })
-    .from(
-      sql`(WITH RECURSIVE waiting(endpoint_id) AS (
+  const rows = await selectRows(
+    q,
+    sql`(WITH RECURSIVE waiting(endpoint_id) AS (
         SELECT (SELECT l.endpoint_id FROM webhook_logs l
           WHERE l.due_at IS NOT NULL AND l.endpoint_id > ${after_id} ORDER BY l.endpoint_id LIMIT 1)
         UNION ALL
@@ -32,20 +32,20 @@ export async function listDueEndpoints(
       ) SELECT endpoint_id FROM waiting WHERE endpoint_id IS NOT NULL AND EXISTS (
         SELECT 1 FROM webhook_logs l WHERE l.endpoint_id = waiting.endpoint_id AND l.due_at <= ${iso(now)}
       ) ORDER BY endpoint_id LIMIT ${limit}) AS due`,
-    )
-    .orderBy(sql`endpoint_id`);
+    { columns: { endpoint_id: sql<number>`endpoint_id`.mapWith(Number) }, order: sql`endpoint_id` },
+  );
   return rows.map(({ endpoint_id }) => endpoint_id);
 }
 
 /** The due deliveries of an endpoint, the longest due first. */
 export async function listDueLogs({ q, now }: ReadTx, endpoint_id: number, limit: number): Promise<number[]> {
   const t = q.use(webhookLogTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(and(eq(t.endpoint_id, endpoint_id), lte(t.due_at, iso(now))))
-    .orderBy(asc(t.due_at))
-    .limit(limit);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    where: and(eq(t.endpoint_id, endpoint_id), lte(t.due_at, iso(now))),
+    order: asc(t.due_at),
+    limit,
+  });
   return rows.map(({ id }) => id);
 }
 
@@ -105,10 +105,10 @@ export async function findLeasedStatuses(
   ids: readonly number[],
 ): Promise<Map<number, LogStatus>> {
   const t = q.use(webhookLogTable);
-  const rows = await q
-    .select({ id: t.id, status: t.status })
-    .from(t)
-    .where(leasedBy(q, claimed_by, ids));
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id, status: t.status },
+    where: leasedBy(q, claimed_by, ids),
+  });
   return new Map(rows.map(({ id, status }) => [id, status]));
 }
 

@@ -6,6 +6,7 @@ import { companyOwned, containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import { type SigningSecret, Webhook } from "./model.ts";
 import { webhookTable } from "./tables.ts";
 
@@ -25,7 +26,7 @@ export function findWebhook(tx: ReadTx, id: number): Promise<Webhook | undefined
 }
 
 export function countWebhooks(tx: ReadTx): Promise<number> {
-  return tx.q.$count(tx.q.use(webhookTable), inScope(tx)).then(Number);
+  return countRows(tx.q, tx.q.use(webhookTable), inScope(tx));
 }
 
 export async function findSecrets(tx: ReadTx, id: number): Promise<SigningSecret[] | undefined> {
@@ -107,16 +108,14 @@ export async function listActive(
 ): Promise<ActiveEndpoint[]> {
   const t = q.use(webhookTable);
   const { id, company_id, url, event_types, secrets } = t;
-  return q
-    .select({ id, company_id, url, event_types, secrets })
-    .from(t)
-    .where(
-      and(
-        eq(t.status, "active"),
-        company_ids === undefined ? undefined : inArray(t.company_id, [...company_ids]),
-        ids === undefined ? undefined : inArray(t.id, [...ids]),
-      ),
-    );
+  return selectRows(q, t, {
+    columns: { id, company_id, url, event_types, secrets },
+    where: and(
+      eq(t.status, "active"),
+      company_ids === undefined ? undefined : inArray(t.company_id, [...company_ids]),
+      ids === undefined ? undefined : inArray(t.id, [...ids]),
+    ),
+  });
 }
 
 /** Disables an endpoint if it is active and its URL is still the one that was called; returns whether it was. */

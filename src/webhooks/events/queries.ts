@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, isNotNull, isNull, lt } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, inArray, isNotNull, isNull, lt } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
@@ -6,6 +6,7 @@ import { companyOwned, filterOnly, idIn, within } from "../../store/expressions.
 import { insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import { Event, EVENT_TYPES, type NewEvent, typesMatching } from "./model.ts";
 import { eventTable } from "./tables.ts";
 
@@ -65,12 +66,12 @@ export async function deleteOldEvents(
 /** The oldest events that were not fanned out yet. */
 export async function listUndispatched(q: Reads, limit: number): Promise<number[]> {
   const t = q.use(eventTable);
-  const rows = await q
-    .select({ id: t.id })
-    .from(t)
-    .where(isNull(t.fanned_out_at))
-    .orderBy(asc(t.id))
-    .limit(limit);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id },
+    where: isNull(t.fanned_out_at),
+    order: asc(t.id),
+    limit,
+  });
   return rows.map(({ id }) => id);
 }
 
@@ -95,5 +96,5 @@ export async function claimUndispatched(
 export async function listEventsById(q: Reads, ids: readonly number[]): Promise<Event[]> {
   if (ids.length === 0) return [];
   const t = q.use(eventTable);
-  return q.select().from(t).where(idIn(t.id, ids)).orderBy(asc(t.id));
+  return selectRows(q, t, { columns: getTableColumns(t), where: idIn(t.id, ids), order: asc(t.id) });
 }

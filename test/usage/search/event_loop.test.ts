@@ -10,6 +10,8 @@ import { create } from "../../billing/subscriptions/fixtures.ts";
 // the process by itself.
 
 const SUBSCRIPTIONS = 12_000;
+/** One between each two thousands; the first may be over before counting begins. */
+const TURNS = SUBSCRIPTIONS / 1_000 - 2;
 
 const service = useService();
 
@@ -57,7 +59,7 @@ test("names and groups of many thousand subscriptions are found in turns", async
   const found = await turnsDuring(() =>
     findSubscriptionNames({ q: deps.store.read, scope: { company_id }, now: Temporal.Now.instant() }, ids),
   );
-  expect(found.turns).toBeGreaterThanOrEqual(SUBSCRIPTIONS / 1_000 - 1);
+  expect(found.turns).toBeGreaterThanOrEqual(TURNS);
   expect(found.result.size).toBe(SUBSCRIPTIONS);
   expect(found.result.get(ids[7] ?? 0)).toMatchObject({
     external_subscription_id: "e7",
@@ -69,7 +71,7 @@ test("names and groups of many thousand subscriptions are found in turns", async
   const groups = ids.map((id) => ({ keys: [id], ...usage }));
   const how = { order: { by: "key", descending: false } as const, max_groups: 10 };
   const folded = await turnsDuring(() => foldGroups(company_id, ["client"], groups, found.result, how));
-  expect(folded.turns).toBeGreaterThanOrEqual(SUBSCRIPTIONS / 1_000 - 1);
+  expect(folded.turns).toBeGreaterThanOrEqual(TURNS);
   expect(folded.result).toEqual([
     {
       group_key: String(client.id),

@@ -1,0 +1,47 @@
+import { Column, getTableName, Param, SQL, StringChunk, Table } from "drizzle-orm";
+
+/**
+ * The structure of a query and, apart from it, the values in it, in the order of the SQL text: queries of one structure
+ * have the same text.
+ */
+export class QueryStructure {
+  key = "";
+  readonly values: unknown[] = [];
+  /** Whether it is all told: a list of values or a query inside is not, since its text varies. */
+  is_known = true;
+
+  /** Adds a part of a query, as the query builder keeps it. */
+  add(part: unknown): void {
+    if (part instanceof StringChunk) {
+      this.key += part.value.join("");
+    } else if (part instanceof Column) {
+      this.key += `\n${getTableName(part.table)}.${part.name}\n`;
+    } else if (part instanceof Param) {
+      this.#addValue(part.value === null ? null : part.encoder.mapToDriverValue(part.value));
+    } else if (part instanceof SQL) {
+      for (const chunk of part.queryChunks) this.add(chunk);
+    } else if (part instanceof Table) {
+      this.key += `\n${getTableName(part)}\n`;
+    } else if (part !== undefined) {
+      this.#addValue(part);
+    }
+  }
+
+  /** Adds words of the query that are not SQL of their own. */
+  addWord(word: string): void {
+    this.key += `\n${word}\n`;
+  }
+
+  addAll({ key, values, is_known }: QueryStructure): void {
+    this.key += key;
+    this.values.push(...values);
+    this.is_known &&= is_known;
+  }
+
+  #addValue(value: unknown): void {
+    // Anything else is a part that the query builder writes in its own way.
+    if (typeof value === "object" && value !== null) this.is_known = false;
+    this.key += "\n?\n";
+    this.values.push(value);
+  }
+}
