@@ -3,6 +3,7 @@ import type { StoredResponse, KeyedRequest } from "../app/claim.ts";
 import { iso } from "../core/time.ts";
 import { deleteBatch } from "../store/delete_batch.ts";
 import { findRow, matching } from "../store/list_rows.ts";
+import { keptStatement } from "../store/kept_statement.ts";
 import type { Queries, Reads, Tx } from "../store/store.ts";
 import type { FoundKey } from "./model.ts";
 import { idempotencyKeyTable } from "./tables.ts";
@@ -13,6 +14,40 @@ export interface Ttl {
   keep: Temporal.Duration;
 }
 
+const place = (name: string) => sql`${sql.placeholder(name)}`;
+
+const claimKey = keptStatement((q) => {
+  const t = q.use(idempotencyKeyTable);
+  const fields = {
+    digest: place("digest"),
+    state: "in_progress" as const,
+    claim: place("claim"),
+    lease_until: place("lease_until"),
+    target_type: null,
+    target_id: null,
+    answer: null,
+    expires_at: place("expires_at"),
+  };
+  const request = {
+    company_id: place("company_id"),
+    owner_kind: place("owner_kind"),
+    owner_id: place("owner_id"),
+    method: place("method"),
+    path: place("path"),
+    key: place("key"),
+  };
+  const now = place("now");
+  return q
+    .insert(t)
+    .values({ ...request, ...fields })
+    .onConflictDoUpdate({
+      target: [t.owner_kind, t.owner_id, t.method, t.path, t.key],
+      set: fields,
+      setWhere: sql`${t.expires_at} <= ${now} OR (${t.state} = 'in_progress' AND ${t.lease_until} <= ${now})`,
+    })
+    .returning({ id: t.id });
+});
+
 /** Claims a key that is new or expired, or whose lease has run out. Returns the row's id; null if it is taken. */
 export async function insertClaim(
   q: Queries,
@@ -20,27 +55,16 @@ export async function insertClaim(
   claim: string,
   { lease, keep }: Ttl,
 ): Promise<number | null> {
-  const t = q.use(idempotencyKeyTable);
-  const fields = {
-    digest: request.digest,
-    state: "in_progress" as const,
+  const [row] = await claimKey(q, {
+    ...request,
+    owner_kind: owner.kind,
+    owner_id: owner.id,
     claim,
+    now: iso(now),
     lease_until: iso(now.add(lease)),
-    target_type: null,
-    target_id: null,
-    answer: null,
     expires_at: iso(now.add(keep)),
-  };
-  const rows = await q
-    .insert(t)
-    .values({ ...request, ...fields, owner_kind: owner.kind, owner_id: owner.id })
-    .onConflictDoUpdate({
-      target: [t.owner_kind, t.owner_id, t.method, t.path, t.key],
-      set: fields,
-      setWhere: sql`${t.expires_at} <= ${iso(now)} OR (${t.state} = 'in_progress' AND ${t.lease_until} <= ${iso(now)})`,
-    })
-    .returning({ id: t.id });
-  return rows[0]?.id ?? null;
+  });
+  return row ? Number(row[0]) : null;
 }
 
 /** The row of a request's key. */
@@ -63,21 +87,32 @@ export async function findKey(
   return found;
 }
 
+const commitClaim = keptStatement((q) => {
+  const t = q.use(idempotencyKeyTable);
+  return q
+    .update(t)
+    .set({ state: "committed", target_type: place("type"), target_id: place("target_id") })
+    .where(and(eq(t.id, place("id")), eq(t.claim, place("claim"))))
+    .returning({ id: t.id });
+});
+
 /** Marks the claim's change as committed. Returns whether the claim still holds the key. */
 export async function updateCommitted(
   q: Queries,
   id: number,
   claim: string,
-  target: { type: string; id: number | null },
+  { type, id: target_id }: { type: string; id: number | null },
 ): Promise<boolean> {
-  const t = q.use(idempotencyKeyTable);
-  const rows = await q
-    .update(t)
-    .set({ state: "committed", target_type: target.type, target_id: target.id })
-    .where(and(eq(t.id, id), eq(t.claim, claim)))
-    .returning({ id: t.id });
-  return rows.length === 1;
+  return (await commitClaim(q, { id, claim, type, target_id })).length === 1;
 }
+
+const answerClaim = keptStatement((q) => {
+  const t = q.use(idempotencyKeyTable);
+  return q
+    .update(t)
+    .set({ state: "answered", answer: place("answer") })
+    .where(and(eq(t.id, place("id")), eq(t.claim, place("claim"))));
+});
 
 /** Stores the claim's response; null: there was one that is not stored. */
 export async function saveResponse(
@@ -86,11 +121,7 @@ export async function saveResponse(
   claim: string,
   answer: StoredResponse | null,
 ): Promise<void> {
-  const t = q.use(idempotencyKeyTable);
-  await q
-    .update(t)
-    .set({ state: "answered", answer })
-    .where(and(eq(t.id, id), eq(t.claim, claim)));
+  await answerClaim(q, { id, claim, answer: answer && JSON.stringify(answer) });
 }
 
 /** Releases a claim whose request changed nothing. */
