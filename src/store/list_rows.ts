@@ -2,6 +2,7 @@ import { and, eq, getTableColumns, getTableName, type SQL } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { TObject } from "@sinclair/typebox";
 import type { Slice } from "../core/pagination.ts";
+import { idIn } from "./expressions.ts";
 import type { RowOf, Selection } from "./row_of.ts";
 import { countRows, type RowQuery, selectRows } from "./select_rows.ts";
 import type { Reads } from "./store.ts";
@@ -63,6 +64,17 @@ export async function listRows<F extends Selection>(
   const is_last = rows.length < limit && (rows.length > 0 || offset === 0);
   const total = is_last ? offset + rows.length : await countRows(q, table, query.where);
   return { rows, total };
+}
+
+/** Rows of a table by their ids, each once; those of no row are left out. */
+export async function rowsById<F extends Selection & { readonly id: PgColumn }>(
+  q: Reads,
+  table: PgTable,
+  columns: F,
+  ids: readonly number[],
+): Promise<Map<number, RowOf<F>>> {
+  const rows = await selectRows(q, table, { columns, where: idIn(columns.id, [...new Set(ids)]) });
+  return new Map(rows.map((row) => [Number(row.id), row]));
 }
 
 /** The row that a query finds first; undefined when there is none. */

@@ -26,6 +26,7 @@ export type Subscription = Static<typeof Subscription>;
 
 /** A subscription as it is stored: its status follows from its life. */
 export const StoredSubscription = Type.Omit(Subscription, ["status"]);
+export type StoredSubscription = Static<typeof StoredSubscription>;
 
 // No text that the eye can't distinguish, or that a database would change.
 FormatRegistry.Set("external-id", (text) => text.isWellFormed() && !/^\s|\s$|\p{Cc}/u.test(text));

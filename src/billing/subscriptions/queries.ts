@@ -5,7 +5,7 @@ import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, rowsById } from "../../store/list_rows.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { RowOf } from "../../store/row_of.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
@@ -19,7 +19,7 @@ import { productColumns } from "../products/queries.ts";
 import { productTable } from "../products/tables.ts";
 import type { SubscriptionDetail } from "./detail.ts";
 import { StoredSubscription, type Subscription } from "./model.ts";
-import { withStatus } from "./rules.ts";
+import { statusAt, withStatus } from "./rules.ts";
 import { subscriptionTable } from "./tables.ts";
 
 /** A filter of subscriptions; every field given narrows further. */
@@ -54,8 +54,9 @@ export async function listSubscriptionDetails(
 ): Promise<{ rows: SubscriptionDetail[]; total: number }> {
   const t = tx.q.use(subscriptionTable);
   const where = and(inScope(tx), matches(tx, filter));
-  const { rows, total } = await listRows(tx.q, t, { ...details(tx.q), where, order: asc(t.id), slice });
-  return { rows: rows.map((row) => toDetail(row, tx.now)), total };
+  const columns = subscriptionColumns(tx.q);
+  const { rows, total } = await listRows(tx.q, t, { columns, where, order: asc(t.id), slice });
+  return { rows: await withRelations(tx, rows), total };
 }
 
 export async function findSubscription(tx: ReadTx, id: number): Promise<SubscriptionDetail | undefined> {
@@ -163,6 +164,32 @@ const details = oncePerDialect((q) => {
     ] as const,
   };
 });
+
+/** Adds their relations to subscriptions: many share a few, which are read once. Decision 0152. */
+async function withRelations(
+  { q, now }: ReadTx,
+  rows: readonly StoredSubscription[],
+): Promise<SubscriptionDetail[]> {
+  const [clients, products, models] = await Promise.all([
+    rowsById(q, q.use(clientTable), clientColumns(q), idsOf(rows, "client_id")),
+    rowsById(q, q.use(productTable), productColumns(q), idsOf(rows, "product_id")),
+    rowsById(q, q.use(billingModelTable), billingModelColumns(q), idsOf(rows, "billing_model_id")),
+  ]);
+  const billing_models = new Map([...models].map(([id, model]) => [id, toBillingModel(model)]));
+  return rows.map((row) => {
+    const client = clients.get(row.client_id);
+    const product = products.get(row.product_id);
+    const billing_model = billing_models.get(row.billing_model_id);
+    if (client && product && billing_model)
+      return { ...row, client, product, billing_model, status: statusAt(row, now) };
+    throw new Error(`Cannot read subscription ${row.id}: it refers to what is not there`);
+  });
+}
+
+const idsOf = (
+  rows: readonly StoredSubscription[],
+  name: "client_id" | "product_id" | "billing_model_id",
+): number[] => rows.map((row) => row[name]);
 
 function toDetail(
   row: RowOf<ReturnType<typeof details>["columns"]>,

@@ -179,6 +179,29 @@ describe("the list of subscriptions", () => {
     expect(page.body.meta).toEqual({ page: 1, limit: 2, total: 3, total_pages: 2 });
   });
 
+  test("shows each as it is by itself: shared relations, changed and deleted ones", async () => {
+    const fourth = await service.addTenant();
+    const shared = await addCatalog(fourth);
+    const own = await addCatalog(fourth);
+    const mixed = { ...shared, product_id: own.product_id, billing_model_id: own.billing_model_id };
+    const ids: number[] = [];
+    for (const relations of [shared, own, shared, mixed])
+      ids.push((await create(fourth.api, "/subscriptions", subscriptionBody(relations))).id);
+    const alone = async () => {
+      const answers = await Promise.all(ids.map((id) => fourth.api("GET", `/subscriptions/${id}`)));
+      return answers.map(({ body }) => body.data);
+    };
+    const listed = async () => (await fourth.api("GET", "/subscriptions")).body.data;
+    expect(await listed()).toEqual(await alone());
+    await fourth.api("PUT", `/clients/${shared.client_id}`, { name: "Renamed" });
+    for (const id of ids) await fourth.api("POST", `/subscriptions/${id}/cancel`, CANCEL);
+    await fourth.api("DELETE", `/clients/${own.client_id}`);
+    await fourth.api("DELETE", `/products/${own.product_id}`);
+    const found: Json[] = await listed();
+    expect(found.map(({ client, status }) => [client.name, status])).toContainEqual(["Renamed", "cancelled"]);
+    expect(found).toEqual(await alone());
+  });
+
   test("shows with each of fifty its own relations", async () => {
     const many = await service.addTenant();
     const { client_id, product_id } = await addCatalog(many);
