@@ -63,9 +63,9 @@ function breakNext(sql: string, before: Before): void {
     ...call: Parameters<Run>
   ) {
     const [statement] = call;
-    const next = typeof statement === "string" ? breaks.get(statement) : undefined;
+    const next = breaks.get(statement);
     if (next !== undefined) {
-      breaks.set(String(statement), undefined);
+      breaks.set(statement, undefined);
       await next(this);
     }
     return original.apply(this, call);
