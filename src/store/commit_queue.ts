@@ -23,13 +23,13 @@ interface Waiting {
  */
 export class CommitQueue {
   readonly #writer: Writer;
-  readonly #busy_ms: number;
+  readonly #bounds: { group_ms: number; busy_ms: number };
   readonly #waiting: Waiting[] = [];
   #draining: Promise<void> | null = null;
 
-  constructor(writer: Writer, busy_ms = BUSY_MS) {
+  constructor(writer: Writer, { group_ms = GROUP.ms, busy_ms = BUSY_MS } = {}) {
     this.#writer = writer;
-    this.#busy_ms = busy_ms;
+    this.#bounds = { group_ms, busy_ms };
   }
 
   /**
@@ -72,7 +72,7 @@ export class CommitQueue {
       throw error;
     }
     const answers: (() => void)[] = [];
-    const until = performance.now() + GROUP.ms;
+    const until = performance.now() + this.#bounds.group_ms;
     try {
       do {
         const next = this.#waiting.shift();
@@ -110,7 +110,7 @@ export class CommitQueue {
 
   /** Begins a transaction. Errors: throws SQLITE_BUSY when another process writes for too long. */
   async #begin(): Promise<void> {
-    const give_up = performance.now() + this.#busy_ms;
+    const give_up = performance.now() + this.#bounds.busy_ms;
     for (let pause_ms = 1; ; pause_ms = Math.min(2 * pause_ms, 100)) {
       try {
         this.#run("BEGIN IMMEDIATE");

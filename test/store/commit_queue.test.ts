@@ -5,6 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CommitQueue } from "../../src/store/commit_queue.ts";
 
+const GROUP_MS = 1_000;
+
 let folder: string;
 let writer: Database;
 let reader: Database;
@@ -22,15 +24,19 @@ beforeEach(() => {
     of TEXT REFERENCES names (name) DEFERRABLE INITIALLY DEFERRED)`);
   reader = new Database(join(folder, "test.sqlite"), { readonly: true });
   control = [];
-  queue = new CommitQueue({
-    get inTransaction() {
-      return writer.inTransaction;
+  // No group ends by its time on a slow machine, unless a transaction takes longer still.
+  queue = new CommitQueue(
+    {
+      get inTransaction() {
+        return writer.inTransaction;
+      },
+      prepare(sql) {
+        control.push(sql);
+        return writer.prepare(sql);
+      },
     },
-    prepare(sql) {
-      control.push(sql);
-      return writer.prepare(sql);
-    },
-  });
+    { group_ms: GROUP_MS },
+  );
 });
 afterEach(async () => {
   await queue.idle();
@@ -74,7 +80,7 @@ describe("a group", () => {
   test("ends after a transaction that takes long: those behind it have their own", async () => {
     const slow = queue.add(async () => {
       insert("slow");
-      await Bun.sleep(20);
+      await Bun.sleep(GROUP_MS + 10);
     });
     const after = add("after");
     await slow;
@@ -168,7 +174,7 @@ describe("a transaction that fails", () => {
 test("another process that writes too long fails those who waited for it, and nobody later", async () => {
   const other = new Database(join(folder, "test.sqlite"));
   other.run("BEGIN IMMEDIATE");
-  const patient = new CommitQueue(writer, 30);
+  const patient = new CommitQueue(writer, { busy_ms: 30 });
   const waited = ["a", "b"].map((name) => messageOf(patient.add(async () => insert(name))));
   expect(await Promise.all(waited)).toEqual(Array(2).fill("database is locked"));
   other.run("COMMIT");

@@ -40,7 +40,7 @@ export interface GroupHours {
 
 /**
  * SQL of the sums of a filter by time, as rows of hour, total, events, low and high, several an hour. Hours cut by the
- * window are read from their events. A union, as the engine skips no blocks by an OR. With `groups` the rows have
+ * window are summed from their events. A union, as the engine skips no blocks by an OR. With `groups` the rows have
  * subscription_id and value too, and are read from the group sums, and after these from the events.
  */
 export function hoursSql(filter: EventFilter, parameters: Parameters, groups?: GroupHours): string {
@@ -78,12 +78,13 @@ function wholeHoursSql(
     FROM ${groups === undefined ? "usage_hours" : "usage_group_hours"} WHERE ${conditions.join(" AND ")}`;
 }
 
-/** Events as sums of one each: grouping them would cost more than it spares. */
+/** The events: summed by hour, as one hour may hold millions; with `groups` as sums of one each. */
 function eventRowsSql(filter: EventFilter, groups: GroupHours | undefined, parameters: Parameters): string {
-  const value = groups?.key === BY_SUBSCRIPTION ? "''" : groups && valueSql(groups.key, parameters);
-  const columns = value === undefined ? "" : `subscription_id, ${value} AS value,`;
-  return `SELECT ${columns} timestamp // ${HOUR_MS} AS hour, usage AS total, 1 AS events, usage AS low, usage AS high
-    FROM usage_events WHERE ${whereSql(filter, parameters)}`;
+  const from = `FROM usage_events WHERE ${whereSql(filter, parameters)}`;
+  if (groups === undefined) return `SELECT timestamp // ${HOUR_MS} AS hour, ${EVENT_SUMS} ${from} GROUP BY 1`;
+  const value = groups.key === BY_SUBSCRIPTION ? "''" : valueSql(groups.key, parameters);
+  return `SELECT subscription_id, ${value} AS value,
+    timestamp // ${HOUR_MS} AS hour, usage AS total, 1 AS events, usage AS low, usage AS high ${from}`;
 }
 
 /** The query without bounds of time that exclude nothing: where they cut an hour they are slow. */
