@@ -1,4 +1,5 @@
 import { fillPlaceholders } from "drizzle-orm";
+import { oncePerDialect } from "./once_per_dialect.ts";
 import type { Queries } from "./store.ts";
 
 interface Built {
@@ -13,10 +14,9 @@ interface Built {
 export function keptStatement(
   build: (q: Queries) => Built,
 ): (q: Queries, values: Record<string, unknown>) => Promise<unknown[][]> {
-  const kept = new WeakMap<Queries["use"], ReturnType<Built["toSQL"]>>();
+  const kept = oncePerDialect((q: Queries) => build(q).toSQL());
   return (q, values) => {
-    const { sql, params } = kept.get(q.use) ?? build(q).toSQL();
-    kept.set(q.use, { sql, params });
+    const { sql, params } = kept(q);
     return q.run(sql, fillPlaceholders(params, values), true);
   };
 }
