@@ -1,8 +1,11 @@
 import { afterAll, expect, test } from "bun:test";
+import { BIGINT, DuckDBDataChunk, INTEGER, UUID, VARCHAR } from "@duckdb/node-api";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { EventBlock } from "../../../src/usage_store/duckdb/append/event_block.ts";
 import { openDatabase } from "../../../src/usage_store/duckdb/engine/database.ts";
+import { USAGE_TYPE } from "../../../src/usage_store/duckdb/engine/schema.ts";
 import { asNumber, query } from "../../../src/usage_store/duckdb/engine/sql.ts";
 import { type CompactableStore, openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import type { AggregateRow } from "../../../src/usage_store/port.ts";
@@ -185,6 +188,26 @@ test("a file of a version that did not know them gets them, also when that versi
   expect(await counts(store)).toEqual([150, 150]);
   await store.close();
   expect(await ask(path, SUMMED)).toEqual([[1, 6, 300]]);
+});
+
+test("numbers that no event got are given to events after a restart: those count too", async () => {
+  const path = newPath();
+  let store = await opened(path);
+  await store.append(1, newEvents(200), NOW_MS);
+  // A block of an import has a number for each row, also for those that are not loaded.
+  const block = new EventBlock(1, 50);
+  block.add(DuckDBDataChunk.create([INTEGER, INTEGER, BIGINT, UUID, USAGE_TYPE, VARCHAR], 50));
+  for (let row = 0; row < 50; row++) block.skip(row);
+  expect(await store.load(1, block, NOW_MS)).toMatchObject({ accepted: 0 });
+  await store.compact();
+  await store.close();
+  store = await opened(path);
+  await store.append(1, newEvents(20), NOW_MS);
+  expect(await counts(store)).toEqual([110, 110]);
+  await store.compact();
+  expect(await counts(store)).toEqual([110, 110]);
+  expect(await store.check(null, TIMEOUT_MS)).toMatchObject({ different: 0 });
+  await store.close();
 });
 
 const VALUES = ["a", 'b"c', 1, "1", true, null, { a: "a" }, "x".repeat(30)];

@@ -2,6 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { ADDED_SUMS, EVENT_SUMS, HOUR_OF_EVENT } from "../append/hour_sums.ts";
 import { valueSql } from "../query/metadata_sql.ts";
 import { BY_SUBSCRIPTION } from "../query/rollup.ts";
+import { lastSeq } from "../engine/last_seq.ts";
 import { asNumber, asText, Parameters, query } from "../engine/sql.ts";
 
 /** The metadata keys of each company that has group sums, `BY_SUBSCRIPTION` for none. */
@@ -106,8 +107,12 @@ export class GroupSums {
   /** Adds the events up to `last_seq`, all of which are committed, and decides which companies have sums. */
   async update(work: Background, last_seq: number): Promise<void> {
     this.#is_wanted = false;
-    if (this.#summed.keys.size === 0) this.#summed = { ...this.#summed, seq: last_seq };
-    else await this.#advance(work, last_seq);
+    if (this.#summed.keys.size > 0) await this.#advance(work, last_seq);
+    else {
+      // Up to an event that is there: numbers that none got are given again after a restart.
+      const seq = Math.min(last_seq, await lastSeq(work.connection, this.#summed.seq));
+      this.#summed = { ...this.#summed, seq };
+    }
     const events = await countBy(work.connection, "sum(events)::BIGINT FROM usage_hours GROUP BY company_id");
     await this.#deleteExcess(work, events);
     for (const [company_id, count] of events)
