@@ -1,6 +1,6 @@
-import { and, eq, inArray } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import { interleave } from "../../core/chunk.ts";
-import { filterOnly, idIn, listOf } from "../../store/expressions.ts";
+import { filterOnly, idIn, listOf, textIn } from "../../store/expressions.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Reads } from "../../store/store.ts";
 import { findRow } from "../../store/list_rows.ts";
@@ -29,10 +29,10 @@ export async function listSearchedSubscriptions(
     columns: { ids: listOf(t.id) },
     where: and(
       subscriptionInScope(tx),
-      subscription_ids && inArray(t.id, [...subscription_ids]),
-      external_subscription_ids && inArray(t.external_subscription_id, [...external_subscription_ids]),
-      client_ids && inArray(t.client_id, [...client_ids]),
-      product_ids && inArray(t.product_id, [...product_ids]),
+      subscription_ids && idIn(t.id, subscription_ids),
+      external_subscription_ids && textIn(t.external_subscription_id, external_subscription_ids),
+      client_ids && idIn(t.client_id, client_ids),
+      product_ids && idIn(t.product_id, product_ids),
     ),
   });
   return row?.ids ?? [];
@@ -49,7 +49,7 @@ export async function listKnownClientIds({ q, scope }: ReadTx, ids: readonly num
   const own = scope.client_id === undefined ? undefined : eq(t.id, scope.client_id);
   const rows = await selectRows(q, t, {
     columns: { id: t.id },
-    where: and(eq(t.company_id, scope.company_id), own, inArray(t.id, [...ids])),
+    where: and(eq(t.company_id, scope.company_id), own, idIn(t.id, ids)),
   });
   return rows.map(({ id }) => id);
 }
@@ -62,14 +62,14 @@ export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): P
   if (scope.client_id === undefined) {
     const rows = await selectRows(q, products, {
       columns: { id: products.id },
-      where: and(eq(products.company_id, scope.company_id), inArray(products.id, [...ids])),
+      where: and(eq(products.company_id, scope.company_id), idIn(products.id, ids)),
     });
     return rows.map(({ id }) => id);
   }
   const rows = await q
     .selectDistinct({ id: subscriptions.product_id })
     .from(subscriptions)
-    .where(and(subscriptionInScope(tx), inArray(subscriptions.product_id, [...ids])));
+    .where(and(subscriptionInScope(tx), idIn(subscriptions.product_id, ids)));
   return rows.map(({ id }) => id);
 }
 

@@ -1,5 +1,11 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
+import type { Reads } from "../../../src/store/store.ts";
+import {
+  listKnownClientIds,
+  listKnownProductIds,
+  listSearchedSubscriptions,
+} from "../../../src/usage/search/queries.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, search, send, uuid } from "../fixtures.ts";
 import { NOW, useSearchFixture } from "./fixtures.ts";
@@ -238,5 +244,28 @@ describe("what is refused", () => {
     expect((await api("POST", "/usage/search", { external_subscription_ids })).status).toBe(422);
     external_subscription_ids.pop();
     expect((await search(api, { external_subscription_ids })).data).toEqual([]);
+  });
+
+  test("lists of every length are one statement: each that is prepared is kept", async () => {
+    const { read } = service.deps.store;
+    const texts = new Set<string>();
+    const run: Reads["run"] = (text, values, is_prepared) => {
+      texts.add(text);
+      return read.run(text, values, is_prepared);
+    };
+    const tx = {
+      q: { ...read, use: read.use, select: read.select.bind(read), run },
+      scope: { company_id: service.company_id },
+      now: Temporal.Now.instant(),
+    };
+    for (const length of [1, 2, 501, 1_000]) {
+      const ids = Array.from({ length }, (_, i) => i + 1);
+      const external_subscription_ids = ids.map(String);
+      const lists = { subscription_ids: ids, client_ids: ids, product_ids: ids, external_subscription_ids };
+      expect(await listSearchedSubscriptions(tx, lists)).toEqual([]);
+      await listKnownClientIds(tx, ids);
+      await listKnownProductIds(tx, ids);
+    }
+    expect(texts.size).toBe(3);
   });
 });
