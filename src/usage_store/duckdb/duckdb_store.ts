@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../core/download.ts";
 import { type DuckDbOptions, limitsOf } from "./options.ts";
-import { aggregate, groupKeyOf } from "./query/aggregate.ts";
+import { aggregate, sufficientSums } from "./query/aggregate.ts";
 import { prepareAppend } from "./append/append_request.ts";
 import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
@@ -181,9 +181,9 @@ class DuckDbUsageStore implements CompactableStore {
         // The sums changed meanwhile, before the statement read them or after.
         return this.#inRange(query, (reduced) => aggregate(connection, reduced, range));
       }
-      const key = groupKeyOf(query);
-      if (key !== undefined) {
-        group_sums.countQuery(query.company_id, key, groups);
+      const [name] = sufficientSums(query);
+      if (name !== undefined) {
+        group_sums.countQuery(query.company_id, name, groups);
         compactor.notice();
       }
       return groups;

@@ -125,7 +125,7 @@ test("a query finds each event once, whatever the compaction does meanwhile", as
   } while (!is_over);
   expect(await counts(store)).toEqual([1_875, 1_875]);
   await store.close();
-});
+}, 20_000);
 
 test("they are those of the events: in windows, for some subscriptions, and of events that came later", async () => {
   const store = await opened(newPath());
@@ -210,6 +210,19 @@ test("numbers that no event got are given to events after a restart: those count
   await store.close();
 });
 
+/** The names of the sums in a closed store's file. */
+async function names(path: string): Promise<unknown[]> {
+  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
+  const connection = await database.instance.connect();
+  try {
+    const rows = await query(connection, "SELECT DISTINCT key FROM usage_group_hours ORDER BY key");
+    return rows.map(([key]) => key);
+  } finally {
+    connection.closeSync();
+    database.close();
+  }
+}
+
 const VALUES = ["a", 'b"c', 1, "1", true, null, { a: "a" }, "x".repeat(30)];
 const keyed = (length: number) =>
   newEvents(length, 3, (i) => (i % 9 === 8 ? {} : { "the.key": VALUES[i % 9], unique: i }));
@@ -245,10 +258,46 @@ test("a metadata key gets them when it is asked for often, unless it has too man
   await store.rebuildSums();
   expect(await answers()).toEqual(later);
   await store.close();
-  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
-  const connection = await database.instance.connect();
-  const keys = await query(connection, "SELECT DISTINCT key FROM usage_group_hours ORDER BY key");
-  connection.closeSync();
-  database.close();
-  expect(keys).toEqual([[""], ["the.key"]]);
+  expect(await names(path)).toEqual(["", "\u0001the.key", "the.key"]);
+});
+
+test("by the value of a key alone where sums by subscription too would be too many", async () => {
+  const path = newPath();
+  const store = await opened(path);
+  const by = async (how: object) => {
+    const wanted = { ...TOTAL, company_id: 1, group_by: ["metadata:kind"] as const, ...how };
+    return new Set(await store.aggregate(wanted, TIMEOUT_MS));
+  };
+  const questions = [
+    {},
+    { start_ms: 1_700_000_000_001, end_ms: 1_700_000_000_000 + 2 * HOUR_MS },
+    { group_by: ["day", "metadata:kind"], time_zone: "Asia/Kuala_Lumpur" },
+    { subscription_ids: [2, 4] },
+    { group_by: ["subscription", "metadata:kind"] },
+    { group_by: ["metadata:\u0001kind"] },
+  ];
+  const answers = () => Promise.all(questions.map(by));
+  const events = (length: number) =>
+    newEvents(length, 3, (i) => (i % 3 === 0 ? { kind: "a" } : { "\u0001kind": "b" })).map((event, i) => ({
+      ...event,
+      subscription_id: 1 + (i % 20),
+    }));
+  await store.append(1, events(400), NOW_MS);
+  const before = await answers();
+  for (let i = 0; i < 3; i++) expect(await answers()).toEqual(before);
+  await store.compact();
+  expect(await answers()).toEqual(before);
+  await store.append(1, events(50), NOW_MS);
+  const later = await answers();
+  await store.compact();
+  expect(await answers()).toEqual(later);
+  expect(await store.check(null, TIMEOUT_MS)).toMatchObject({ events: 450, different: 0 });
+  await store.close();
+  expect(await names(path)).toEqual(["\u0001kind"]);
+  await ask(path, "UPDATE usage_group_hours SET total = total + 1");
+  const again = await opened(path);
+  expect((await again.check(null, TIMEOUT_MS)).different).toBeGreaterThan(0);
+  const [wrong] = await again.aggregate({ ...TOTAL, company_id: 1, group_by: ["metadata:kind"] }, TIMEOUT_MS);
+  expect(Number(wrong?.total_usage)).toBeGreaterThan(wrong?.event_count ?? 0);
+  await again.close();
 });

@@ -49,9 +49,10 @@ export const HOUR_COLUMNS = {
 } as const;
 
 /**
- * The columns of sums by company, subscription and UTC hour, one row each, and with a metadata `key` by its value too,
- * as JSON text; both are empty without. `usage_summed` says which there are, all of the events up to its `seq`. The
- * two came later than the layout's version: a program that does not know them leaves them alone, and they stay right.
+ * The columns of sums by company and UTC hour and by subscription, the value of a metadata key as JSON text, or both:
+ * one row each. What they are by has a name, their `key`, as in sums_names.ts. `usage_summed` says which there are, all
+ * of the events up to its `seq`. The two came later than the layout's version: a program that does not know them leaves
+ * them alone, and they stay right.
  */
 const GROUP_HOUR_COLUMNS = {
   company_id: INTEGER,

@@ -1,11 +1,10 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { ADDED_SUMS, EVENT_SUMS, HOUR_OF_EVENT } from "../append/hour_sums.ts";
-import { valueSql } from "../query/metadata_sql.ts";
-import { BY_SUBSCRIPTION } from "../query/rollup.ts";
+import { BY_SUBSCRIPTION, groupsOf } from "../query/sums_names.ts";
 import { lastSeq } from "../engine/last_seq.ts";
 import { asNumber, asText, Parameters, query } from "../engine/sql.ts";
 
-/** The metadata keys of each company that has group sums, `BY_SUBSCRIPTION` for none. */
+/** The names of each company's group sums, as in sums_names.ts. */
 export type SummedKeys = ReadonlyMap<number, ReadonlySet<string>>;
 
 /** What the group sums hold. */
@@ -25,10 +24,10 @@ export interface GroupSumsLimits {
   move_rows: number;
 }
 
-/** Queries by a metadata key after which it gets sums, and how many keys of a company have them at most. */
+/** Queries after which a company gets sums by a metadata key, and how many such sums it has at most. */
 const ENOUGH_QUERIES = 3;
 const MAX_KEYS = 8;
-/** Keys whose queries are counted. */
+/** Such sums that are missing and whose queries are counted. */
 const COUNTED_KEYS = 10_000;
 
 /** Background work: its connection, and how it runs a transaction. */
@@ -37,7 +36,7 @@ export interface Background {
   transact: (work: () => Promise<void>) => Promise<void>;
 }
 
-/** One company's sums, by one metadata key or by subscription only. */
+/** One company's sums of one name, which its rows have as their `key`. */
 interface Sums {
   company_id: number;
   key: string;
@@ -52,7 +51,7 @@ const COLUMNS = "company_id, key, subscription_id, hour, value";
  */
 export class GroupSums {
   readonly #limits: GroupSumsLimits;
-  /** The number of queries by each key that has no sums, by `nameOf`: those counted last. */
+  /** The number of queries that missed sums, by `nameOf`: those counted last. */
   readonly #queries = new Map<string, Sums & { count: number }>();
   /** The company's events when its sums would have been too many; by `nameOf`. */
   readonly #refused = new Map<string, number>();
@@ -84,7 +83,7 @@ export class GroupSums {
     return this.#is_changing ? undefined : this.#summed;
   }
 
-  /** Counts a query by a metadata key, unless there are sums for it, or few events. */
+  /** Counts a query for which the sums `key` would suffice, unless they are there, or it is about few events. */
   countQuery(company_id: number, key: string, groups: readonly { event_count: number }[]): void {
     if (key === BY_SUBSCRIPTION || this.#summed.keys.get(company_id)?.has(key) === true) return;
     if (groups.reduce((sum, group) => sum + group.event_count, 0) < this.#limits.min_events) return;
@@ -234,9 +233,9 @@ async function recordSummed(connection: DuckDBConnection, { keys, seq }: Summed)
 
 /** SQL of the sums of the events that meet a condition. */
 export function summedSql({ key }: Pick<Sums, "key">, where: string, parameters: Parameters): string {
-  const value = key === BY_SUBSCRIPTION ? "''" : valueSql(key, parameters);
-  return `SELECT company_id, ${parameters.text(key)}::VARCHAR AS key, subscription_id, ${HOUR_OF_EVENT} AS hour, ${value} AS value,
-    ${EVENT_SUMS} FROM usage_events WHERE ${where} GROUP BY ALL`;
+  const { subscription_id, value } = groupsOf(key, parameters);
+  return `SELECT company_id, ${parameters.text(key)}::VARCHAR AS key, ${subscription_id} AS subscription_id,
+    ${HOUR_OF_EVENT} AS hour, ${value} AS value, ${EVENT_SUMS} FROM usage_events WHERE ${where} GROUP BY ALL`;
 }
 
 /** Adds events to the sums: the rows of the same group and hour become one. */
@@ -281,10 +280,10 @@ async function countBy(connection: DuckDBConnection, counted: string): Promise<M
 /** About how many rows the sums have, within a few percent. */
 async function estimateRows(connection: DuckDBConnection, { company_id, key }: Sums): Promise<number> {
   const parameters = new Parameters();
-  const value = key === BY_SUBSCRIPTION ? "''" : valueSql(key, parameters);
+  const { subscription_id, value } = groupsOf(key, parameters);
   const [[rows] = []] = await query(
     connection,
-    `SELECT approx_count_distinct(hash(subscription_id, ${HOUR_OF_EVENT}, ${value})) FROM usage_events
+    `SELECT approx_count_distinct(hash(${subscription_id}, ${HOUR_OF_EVENT}, ${value})) FROM usage_events
     WHERE company_id = ${parameters.integer(company_id)}`,
     parameters,
   );

@@ -15,7 +15,6 @@ import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf }
 import { whereSql } from "./filters.ts";
 import { groupTextSql, readScalar, storedGroupSql, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
 import {
-  BY_SUBSCRIPTION,
   EVENT_SUMS,
   type GroupHours,
   hoursSql,
@@ -24,6 +23,7 @@ import {
   SUMS_OF_SUMS,
   type TimeRange,
 } from "./rollup.ts";
+import { BY_SUBSCRIPTION, sumsNames } from "./sums_names.ts";
 import type { Summed } from "../maintain/group_sums.ts";
 import { asDecimal, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
 
@@ -117,19 +117,21 @@ function groupsSql(
   return { sql, groupings };
 }
 
-/** The metadata key of the group sums that would suffice for the query; undefined when events must be read. */
-export function groupKeyOf(wanted: AggregateQuery): string | undefined {
+/** The names of the group sums that would suffice for the query, the fewest first; none when events must be read. */
+export function sufficientSums(wanted: AggregateQuery): string[] {
   const keys = wanted.group_by.map(metadataKeyOf).filter((key) => key !== undefined);
-  // An empty key stands for none in the sums.
-  if (!isBySubscription(wanted) || keys.length > 1 || keys[0] === BY_SUBSCRIPTION) return undefined;
-  return keys[0] ?? BY_SUBSCRIPTION;
+  const [key] = keys;
+  if (!isBySubscription(wanted) || keys.length > 1) return [];
+  if (key === undefined) return [BY_SUBSCRIPTION];
+  const is_whole = wanted.subscription_ids === undefined && !wanted.group_by.includes("subscription");
+  return sumsNames(key).slice(is_whole ? 0 : 1);
 }
 
 /** The group sums that suffice for the query, if there are any. */
 function groupHoursOf(wanted: AggregateQuery, summed: Summed | undefined): GroupHours | undefined {
-  const key = groupKeyOf(wanted);
-  if (summed === undefined || key === undefined) return undefined;
-  return summed.keys.get(wanted.company_id)?.has(key) === true ? { key, seq: summed.seq } : undefined;
+  const present = summed?.keys.get(wanted.company_id);
+  const name = sufficientSums(wanted).find((one) => present?.has(one) === true);
+  return summed === undefined || name === undefined ? undefined : { name, seq: summed.seq };
 }
 
 function isTime(kind: GroupKind | undefined): kind is "day" | "hour" | "month" {

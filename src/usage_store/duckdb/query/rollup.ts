@@ -1,11 +1,8 @@
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { EventFilter } from "../../port.ts";
 import { whereSql } from "./filters.ts";
-import { valueSql } from "./metadata_sql.ts";
+import { groupsOf } from "./sums_names.ts";
 import type { Parameters } from "../engine/sql.ts";
-
-/** In the place of a metadata key: group sums by subscription and hour only. */
-export const BY_SUBSCRIPTION = "";
 
 /** The timestamps that the store holds, from the smallest to the largest. */
 export interface TimeRange {
@@ -32,9 +29,9 @@ export function isBySubscription({ metadata = {}, ...filter }: EventFilter): boo
   );
 }
 
-/** The group sums to read: those by this metadata key, up to this event. */
+/** The group sums to read: those of this name, up to this event. */
 export interface GroupHours {
-  key: string;
+  name: string;
   seq: number;
 }
 
@@ -70,7 +67,7 @@ function wholeHoursSql(
   parameters: Parameters,
 ): string {
   const conditions = [whereSql({ company_id, subscription_ids }, parameters)];
-  if (groups !== undefined) conditions.push(`key = ${parameters.text(groups.key)}`);
+  if (groups !== undefined) conditions.push(`key = ${parameters.text(groups.name)}`);
   if (from_hour !== undefined) conditions.push(`hour >= ${parameters.integer(from_hour)}`);
   if (until_hour !== undefined) conditions.push(`hour < ${parameters.integer(until_hour)}`);
   const columns = groups === undefined ? "" : "subscription_id, value,";
@@ -82,8 +79,8 @@ function wholeHoursSql(
 function eventRowsSql(filter: EventFilter, groups: GroupHours | undefined, parameters: Parameters): string {
   const from = `FROM usage_events WHERE ${whereSql(filter, parameters)}`;
   if (groups === undefined) return `SELECT timestamp // ${HOUR_MS} AS hour, ${EVENT_SUMS} ${from} GROUP BY 1`;
-  const value = groups.key === BY_SUBSCRIPTION ? "''" : valueSql(groups.key, parameters);
-  return `SELECT subscription_id, ${value} AS value,
+  const { subscription_id, value } = groupsOf(groups.name, parameters);
+  return `SELECT ${subscription_id} AS subscription_id, ${value} AS value,
     timestamp // ${HOUR_MS} AS hour, usage AS total, 1 AS events, usage AS low, usage AS high ${from}`;
 }
 
