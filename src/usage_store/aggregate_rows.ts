@@ -7,6 +7,8 @@ export type Sums = Omit<AggregateRow, "keys">;
 
 /** Adds up the sums of several rows. */
 export function addRows(rows: readonly Sums[]): Sums {
+  const [only, another] = rows;
+  if (only !== undefined && another === undefined) return only;
   return {
     total_usage: sum(rows.map(({ total_usage }) => total_usage)),
     event_count: rows.reduce((count, row) => count + row.event_count, 0),

@@ -1,4 +1,5 @@
 import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
+import { interleave } from "../../../core/chunk.ts";
 import { addRows, tooManyGroups } from "../../aggregate_rows.ts";
 import {
   DAY_MS,
@@ -68,7 +69,7 @@ export async function aggregate(
     parameters,
     (row) => toAggregateRow(row, groupings),
   );
-  const groups = of_metadata === 0 ? rows : joined(rows);
+  const groups = of_metadata === 0 ? rows : await joined(rows);
   if (groups.length <= wanted.max_groups) return groups;
   throw tooManyGroups(wanted.max_groups);
 }
@@ -221,12 +222,19 @@ function toAggregateRow(row: DuckDBValue[], groupings: readonly Grouping[]): Agg
   };
 }
 
+/** Rows that are merged before other work gets its turn. */
+const ROWS_AT_ONCE = 500;
+
 /** Merges the rows with the same keys. */
-function joined(rows: readonly AggregateRow[]): AggregateRow[] {
-  const groups = Map.groupBy(rows, ({ keys }) => JSON.stringify(keys));
-  return [...groups.values()].flatMap((group) => {
-    const [first] = group;
-    if (first === undefined || group.length === 1) return group;
-    return { keys: first.keys, ...addRows(group) };
-  });
+async function joined(rows: readonly AggregateRow[]): Promise<AggregateRow[]> {
+  const groups = new Map<string, AggregateRow>();
+  for await (const batch of interleave(rows, ROWS_AT_ONCE)) {
+    for (const row of batch) {
+      const { keys } = row;
+      const text = JSON.stringify(keys);
+      const known = groups.get(text);
+      groups.set(text, known === undefined ? row : { keys, ...addRows([known, row]) });
+    }
+  }
+  return [...groups.values()];
 }
