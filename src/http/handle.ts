@@ -1,10 +1,11 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import type { Context } from "../app/context.ts";
 import type { Actor, Level } from "../core/access.ts";
+import { isLongList, partsOf, stringifyList } from "../core/long_list.ts";
 import type { Checker } from "../core/validate.ts";
 import type { Deps } from "../app/deps.ts";
 import { mediaTypeOf, readJson } from "./body.ts";
-import { type Answer, claimOf, digestOf, runOnce } from "./idempotency.ts";
+import { type Answer, claimOf, digestOf, JSON_TYPE, runOnce } from "./idempotency.ts";
 import { assertNoNul } from "./json.ts";
 import { addressOf, type ListeningServer } from "./address.ts";
 import { type Arrived, authenticate, callerOf, isLate, signIn } from "./authentication.ts";
@@ -79,7 +80,9 @@ export async function handle(deps: Deps, row: ServedRow, arrival: Arrival): Prom
   const run = () => runChecked(row, { deps, ctx, input, request, server });
   const { status, answer } = await (claim === null ? run() : runOnce(ctx, claim, run));
   if (!(answer instanceof Response)) set.status = status;
-  return answer;
+  if (!isLongList(answer)) return answer;
+  set.headers["content-type"] = JSON_TYPE;
+  return stringifyList(answer);
 }
 
 /** Reads the body; a caller whose body took long to arrive is authenticated again. */
@@ -109,7 +112,14 @@ function inputOf({ params, query, body }: ServedRow["checks"], arrival: Arrival,
 async function runChecked(row: ServedRow, exchange: Exchange): Promise<Answer> {
   const made = await row.run(exchange);
   const check = made.answer instanceof Response ? undefined : row.checks.answers.get(made.status);
-  if (check?.fits(made.answer) === false)
+  if (check !== undefined && !(await fits(check, made.answer)))
     throw new Error(`The answer of ${row.method} ${row.path} breaks its schema`);
   return made;
+}
+
+/** Whether the answer fits its schema; that of a long list must not bound its length. */
+async function fits(check: Checker<TSchema>, answer: unknown): Promise<boolean> {
+  if (!isLongList(answer)) return check.fits(answer);
+  for await (const part of partsOf(answer)) if (!check.fits(part)) return false;
+  return true;
 }

@@ -5,6 +5,8 @@ import type { Deps } from "../app/deps.ts";
 import type { Claim } from "../app/claim.ts";
 
 const HEADER = "idempotency-key";
+/** The content type of every answer in JSON, as the server spells it. */
+export const JSON_TYPE = "application/json;charset=utf-8";
 
 /** The result of a route: a Response, or a value that is sent as JSON. */
 export interface Answer {
@@ -60,7 +62,7 @@ async function storeAnswer(ctx: Context, claim: Claim, made: Answer | undefined)
     else if (made.answer instanceof Response) await claim.complete(made.status, null);
     // The bytes that the server sends.
     else {
-      const headers = { "content-type": "application/json;charset=utf-8" };
+      const headers = { "content-type": JSON_TYPE };
       await claim.complete(made.status, { status: made.status, headers, body: JSON.stringify(made.answer) });
     }
   } catch (error) {

@@ -3,6 +3,7 @@ import type { Claim } from "../app/claim.ts";
 import type { Caller, Deps } from "../app/deps.ts";
 import { type Actor, principalOf, privilegesOf, scopeOf, ENVIRONMENTS } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
+import { isLongList, stringifyList } from "../core/long_list.ts";
 import { LIMITS } from "./limits.ts";
 import { decode } from "../core/validate.ts";
 import { parseExactly } from "../core/whole_number.ts";
@@ -63,7 +64,8 @@ async function resultOf(deps: Deps, caller: ToolCall, tool: Tool, input: Argumen
   try {
     const actor = actorOf(caller, tool, input);
     const ctx = deps.openContext({ ...caller, actor, origin: "mcp", claim });
-    body = JSON.stringify(await tool.run(ctx, input));
+    const result = await tool.run(ctx, input);
+    body = isLongList(result) ? await stringifyList(result) : JSON.stringify(result);
     settled = DONE;
   } finally {
     const answer = settled === DONE ? { status: DONE, headers: {}, body } : null;

@@ -6,7 +6,7 @@ import type { Config } from "../core/config.ts";
 import { LIMITS } from "../idempotency/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
 import { mayChange } from "../audit/recorder.ts";
-import { outlineOf, describe, omitFields, type WireSchema, wireSchema } from "./wire_schema.ts";
+import { outlineOf, describe, omitInTurns, type WireSchema, wireSchema } from "./wire_schema.ts";
 
 /** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */
 const ALWAYS_DETAILS = ["company_id", "created_at", "updated_at"];
@@ -159,7 +159,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const answer = await definition.run(ctx, given as Static<TObject<I>>);
-      const shown = details && response_format === "concise" ? omitFields(whole, answer, left_out) : answer;
+      const is_concise = details !== undefined && response_format === "concise";
+      const shown = is_concise ? await omitInTurns(whole, answer, left_out) : answer;
       if (typeof shown !== "object" || shown === null) throw new Error(`${name} answers no object`);
       return { ...shown };
     },

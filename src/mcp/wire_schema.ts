@@ -1,4 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
+import { isLongList, partsOf } from "../core/long_list.ts";
 
 /** A JSON Schema as clients see it: plain data. */
 export interface WireSchema {
@@ -129,6 +130,18 @@ export function omitFields(schema: WireSchema, value: unknown, names: ReadonlySe
     return names.has(name) ? [] : [[name, omitFields(field, member, names)]];
   });
   return Object.fromEntries(entries);
+}
+
+/** As `omitFields`, a long list part by part. */
+export async function omitInTurns(
+  schema: WireSchema,
+  answer: unknown,
+  names: ReadonlySet<string>,
+): Promise<unknown> {
+  if (!isLongList(answer)) return omitFields(schema, answer, names);
+  const parts: unknown[] = [];
+  for await (const part of partsOf(answer)) parts.push(omitFields(schema, part, names));
+  return { data: parts.flatMap((part) => (isRecord(part) ? part.data : [])) };
 }
 
 function mapValues<A, B>(record: Record<string, A>, map: (value: A) => B): Record<string, B> {

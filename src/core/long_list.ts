@@ -1,0 +1,27 @@
+import { interleave } from "./chunk.ts";
+
+/** An answer of nothing but a list longer than a page: it is checked and written part by part. Decision 0166. */
+export interface LongList {
+  data: readonly unknown[];
+}
+
+/** Entries of a part: so many take about a millisecond. A page has fewer. */
+const ENTRIES_AT_ONCE = 500;
+
+export function isLongList(answer: unknown): answer is LongList {
+  if (typeof answer !== "object" || answer === null || !("data" in answer)) return false;
+  const { data } = answer;
+  return Array.isArray(data) && data.length > ENTRIES_AT_ONCE && Object.keys(answer).length === 1;
+}
+
+/** The same answer with one part of its list after the other, and a turn for everything else in between. */
+export async function* partsOf({ data }: LongList): AsyncGenerator<LongList> {
+  for await (const part of interleave(data, ENTRIES_AT_ONCE)) yield { data: part };
+}
+
+/** The text that `JSON.stringify` gives. */
+export async function stringifyList(list: LongList): Promise<string> {
+  const texts: string[] = [];
+  for await (const { data } of partsOf(list)) texts.push(JSON.stringify(data).slice(1, -1));
+  return `{"data":[${texts.join(",")}]}`;
+}
