@@ -63,7 +63,7 @@ export function startJobs(deps: Deps): () => Promise<void> {
   };
   const timers = JOBS.map((job) => {
     const name = `${job.name} ${crypto.randomUUID()}`;
-    return new Cron(job.cron, { timezone: "UTC", protect: true, name }, () => start(job));
+    return new Cron(job.cron, { utcOffset: 0, protect: true, name }, () => start(job));
   });
   for (const job of JOBS) if (job.runs_at_start) void start(job);
   return async () => {
