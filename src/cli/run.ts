@@ -1,19 +1,23 @@
 import { parseArgs } from "node:util";
-import { company } from "./company.ts";
 import type { Command, Arguments } from "./command.ts";
-import { doctor } from "./doctor.ts";
-import { importCommand } from "./import.ts";
-import { job } from "./job.ts";
-import { migrate } from "./migrate.ts";
-import { openapi } from "./openapi.ts";
-import { serve } from "./serve.ts";
-import { user } from "./user.ts";
 
-const COMMANDS: readonly Command[] = [serve, migrate, company, user, importCommand, job, openapi, doctor];
+/** Every command, loaded when it is named: a start of the server waits for no other. */
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  serve: async () => (await import("./serve.ts")).serve,
+  migrate: async () => (await import("./migrate.ts")).migrate,
+  company: async () => (await import("./company.ts")).company,
+  user: async () => (await import("./user.ts")).user,
+  import: async () => (await import("./import.ts")).importCommand,
+  job: async () => (await import("./job.ts")).job,
+  openapi: async () => (await import("./openapi.ts")).openapi,
+  doctor: async () => (await import("./doctor.ts")).doctor,
+};
+const DEFAULT = "serve";
 
-function help(): string {
-  const width = Math.max(...COMMANDS.map(({ name }) => name.length));
-  const lines = COMMANDS.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
+async function help(): Promise<string> {
+  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
+  const width = Math.max(...commands.map(({ name }) => name.length));
+  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return `Meterhouse: billing, subscriptions and usage metering in one process
 
 Usage: bun src/main.ts COMMAND [OPTIONS]
@@ -26,12 +30,12 @@ COMMAND --help explains each. Settings are environment variables: docs/configura
 /** Runs the command that the words name, or the server. Errors: throws one line. */
 export async function runCommand(all: string[]): Promise<void> {
   const [first, ...rest] = all;
-  if (first === "--help" || first === "-h" || first === "help") return console.log(help());
-  const name = first === undefined || first.startsWith("-") ? serve.name : first;
+  if (first === "--help" || first === "-h" || first === "help") return console.log(await help());
+  const name = first === undefined || first.startsWith("-") ? DEFAULT : first;
   const words = name === first ? rest : all;
-  const command = COMMANDS.find((candidate) => candidate.name === name);
-  if (!command)
-    throw new Error(`No such command: ${name}; known are ${COMMANDS.map((known) => known.name).join(", ")}`);
+  const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (!load) throw new Error(`No such command: ${name}; known are ${Object.keys(COMMANDS).join(", ")}`);
+  const command = await load();
   if (words.includes("--help") || words.includes("-h")) return console.log(command.help);
   await command.run(readWords(command, words));
 }

@@ -1,21 +1,11 @@
-import type { Deps } from "../app/deps.ts";
-import { call } from "../app/operation.ts";
 import { readConfig } from "../core/config.ts";
 import { LIMITS } from "../server/limits.ts";
-import { lowerWorkerPriority } from "../server/thread_priority.ts";
-import { decode } from "../core/validate.ts";
 import { openDeps } from "../server/open_deps.ts";
-import { AddCompany } from "../billing/companies/model.ts";
-import { foundCompany, listCompanies } from "../billing/companies/service.ts";
-import { interruptCollections } from "../emandate/collections/service.ts";
-import { listFollowingCompanies } from "../billing/billing_model_changes/follow_time_zones.ts";
-import { followZoneRules } from "../billing/billing_model_changes/service.ts";
-import { interruptRuns } from "../billing/runs/service.ts";
-import { releaseIdempotencyKeys } from "../idempotency/service.ts";
-import { randomPassword } from "../core/passwords.ts";
-import { startJobs } from "../server/scheduler.ts";
-import { listen, type Server } from "../server/listen.ts";
-import { type Command, commandContext, operatorContext } from "./command.ts";
+import { lowerWorkerPriority } from "../server/thread_priority.ts";
+import type { Command } from "./command.ts";
+
+/** How long after a start its first requests are over, such as those of probes. */
+const SETTLED_MS = 1_000;
 
 export const serve: Command = {
   name: "serve",
@@ -27,7 +17,9 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
   operands: 0,
   options: {},
   async run() {
-    const deps = await openDeps(readConfig(process.env));
+    const opening = openDeps(readConfig(process.env));
+    // Routes and jobs are loaded while the stores wait for the disk.
+    const [deps, { startServing }] = await Promise.all([opening, import("./start_serving.ts")]);
     lowerWorkerPriority();
     const serving = await startServing(deps);
     const { url, metrics_url } = serving.server;
@@ -36,6 +28,8 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const signalled = firstSignal();
     console.log(`Meterhouse listens on ${url} (API: ${origin}/api/v1, documentation: ${origin}/docs)`);
     if (metrics_url !== null) console.log(`Metrics are at ${metrics_url}`);
+    // What only the start ran need not stay in memory: decision 0170.
+    setTimeout(Bun.shrink, SETTLED_MS).unref();
 
     const signal = await signalled;
     deps.log.info({ signal }, "stopping");
@@ -44,54 +38,6 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     process.exit(0);
   },
 };
-
-/** An opened service at work. */
-interface Serving {
-  server: Server;
-  /** Answers what is in flight, ends the jobs and closes both stores. */
-  stop(): Promise<void>;
-}
-
-/** Sets an opened service to work: its first company, what a killed process left behind, HTTP, the jobs. */
-export async function startServing(deps: Deps): Promise<Serving> {
-  await addFirstCompany(deps);
-  await recoverInterruptedWork(deps);
-  for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
-    await call(commandContext(deps, id), followZoneRules, {});
-  }
-  const server = await listen(deps);
-  const stopJobs = startJobs(deps);
-  return {
-    server,
-    async stop() {
-      await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
-      await deps.close();
-    },
-  };
-}
-
-/** On the very first start there must be someone who can sign in. */
-async function addFirstCompany(deps: Deps): Promise<void> {
-  const ctx = operatorContext(deps);
-  if ((await call(ctx, listCompanies, {})).length > 0) return;
-  const { company_name, admin_email, admin_password } = deps.config;
-  const password = admin_password ?? randomPassword();
-  const input = decode(AddCompany, { name: company_name, admin_email, admin_password: password });
-  const { founded } = await call(ctx, foundCompany, input);
-  // Another instance that started at the same time was first.
-  if (!founded) return;
-  console.log(`Created the company ${input.name} with the admin ${input.admin_email}`);
-  if (admin_password === null) console.log(`Its password, shown only now: ${password}`);
-}
-
-/** What a killed process left behind: the usage store has one server at a time, and it is this one. */
-async function recoverInterruptedWork(deps: Deps): Promise<void> {
-  for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
-    await call(commandContext(deps, id), interruptRuns, {});
-    await call(commandContext(deps, id), interruptCollections, {});
-    await call(commandContext(deps, id), releaseIdempotencyKeys, {});
-  }
-}
 
 function firstSignal(): Promise<string> {
   return new Promise((resolve) => {

@@ -1,5 +1,5 @@
 import { type AnyElysia, Elysia } from "elysia";
-import { describe } from "./openapi.ts";
+import type { describe } from "./openapi.ts";
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -25,7 +25,7 @@ export function documentation(appOf: () => AnyElysia) {
   let document: ReturnType<typeof describe> | undefined;
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: "documentation" })
-    .get("/openapi.json", () => (document ??= describe(appOf())), hidden)
+    .get("/openapi.json", async () => (document ??= await documentOf(appOf())), hidden)
     .get(
       "/docs",
       ({ set }) => {
@@ -46,4 +46,9 @@ export function documentation(appOf: () => AnyElysia) {
     .get("/docs/swagger-ui.css", asset("swagger-ui.css"), hidden)
     .get("/docs/swagger-ui-bundle.js", asset("swagger-ui-bundle.js"), hidden)
     .get("/swagger", ({ redirect }) => redirect("/docs"), hidden);
+}
+
+/** Most processes are never asked for it: its generator is loaded then. */
+async function documentOf(app: AnyElysia) {
+  return (await import("./openapi.ts")).describe(app);
 }

@@ -1,9 +1,7 @@
-import { type AuthInfo, createMcpHandler } from "@modelcontextprotocol/server";
 import { Elysia } from "elysia";
 import type { Deps } from "../app/deps.ts";
 import type { Actor } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import { SCOPE } from "../access/authorizations/model.ts";
 import { challengeAt } from "../access/oauth/rules.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";
 import { errorResponse } from "../http/errors.ts";
@@ -12,35 +10,25 @@ import type { ListeningServer } from "../http/address.ts";
 import { bearerOf, callerOf, isLate } from "../http/authentication.ts";
 import { countRequest, watchAddress, watchLargeBody } from "../http/rate_limits.ts";
 import type { ToolCall } from "./call_tool.ts";
-import { serverFor } from "./server.ts";
+import type { Handler } from "./handler.ts";
 import type { Tool } from "./tool.ts";
-import { ToolSet } from "./tool_set.ts";
 
 /** JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
 
-/** No streams for change notifications: what a client may see is decided on each call. */
-const NO_SUBSCRIPTIONS = 0;
-
 /**
  * The MCP endpoint: authenticates and limits requests, and hands them to the SDK with the tools. Each request is
- * served on its own, in whichever revision of the protocol it uses. Decision 0085.
+ * served on its own, in whichever revision of the protocol it uses. Decision 0085. The SDK and the tools are loaded
+ * with the first message: they would be a quarter of a start. Decision 0170.
  */
-export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
-  const tools = new ToolSet(all_tools);
-  const calls = new WeakMap<AuthInfo, { call: ToolCall; is_greeting: boolean }>();
-  const handler = createMcpHandler(
-    ({ authInfo }) => {
-      const known = authInfo && calls.get(authInfo);
-      if (!known) throw new Error("A request reached the MCP server without its caller");
-      return serverFor(deps, tools, known.call, known);
-    },
-    {
-      maxSubscriptions: NO_SUBSCRIPTIONS,
-      onerror: (error) => deps.log.debug({ err: error }, "mcp: refused"),
-    },
-  );
+export function mcpEndpoint(deps: Deps, loadTools: () => Promise<readonly Tool[]>) {
+  let handler: Promise<Handler> | undefined;
+
+  async function openHandler(): Promise<Handler> {
+    const [{ handlerFor }, tools] = await Promise.all([import("./handler.ts"), loadTools()]);
+    return handlerFor(deps, tools);
+  }
 
   async function serve(
     request: Request,
@@ -53,10 +41,8 @@ export function mcpEndpoint(deps: Deps, all_tools: readonly Tool[]) {
     if (body instanceof Response) return body;
     const actor = isLate(since_ms) ? await authenticate(deps, request) : call.actor;
     if (actor instanceof AppError) return refuse(actor);
-    // A key only: the SDK passes it on, and it could not hold the whole caller.
-    const authInfo: AuthInfo = { token: "", clientId: "", scopes: [SCOPE] };
-    calls.set(authInfo, { call, is_greeting: isInitialize(body) });
-    return handler.fetch(request, { authInfo, parsedBody: body });
+    handler ??= openHandler();
+    return (await handler)(request, body, call);
   }
 
   return new Elysia({ name: "mcp" }).post(
@@ -121,12 +107,6 @@ async function readMessage(deps: Deps, request: Request, call: ToolCall): Promis
     deps.refusals.count(request, error, deps.clock.now());
     return refusal(error.kind === "malformed" ? PARSE_ERROR : INVALID_REQUEST, error.message);
   }
-}
-
-/** Whether a message is the handshake: initialize, or server/discover since 2026. */
-function isInitialize(message: unknown): boolean {
-  if (typeof message !== "object" || message === null || !("method" in message)) return false;
-  return message.method === "initialize" || message.method === "server/discover";
 }
 
 function refusal(code: number, message: string): Response {

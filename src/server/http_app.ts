@@ -51,7 +51,6 @@ import { documentation } from "../http/documentation.ts";
 import { metrics } from "../http/metrics.ts";
 import { probes } from "../http/probes.ts";
 import { mcpEndpoint } from "../mcp/endpoint.ts";
-import { TOOLS } from "./tools.ts";
 
 /** Builds the HTTP interface over opened stores. It does not listen yet. */
 export function buildApp(deps: Deps) {
@@ -106,7 +105,7 @@ export function buildApp(deps: Deps) {
         .use(webhookLogRoutes(deps))
         .use(directDebit(deps))
         .use(loans(deps))
-        .use(mcpEndpoint(deps, TOOLS)),
+        .use(mcpEndpoint(deps, async () => (await import("./tools.ts")).TOOLS)),
     );
   return app;
 }

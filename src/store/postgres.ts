@@ -8,7 +8,7 @@ import { postgresColumns } from "./columns.postgres.ts";
 import { type Constraints, constraintError, sqlState } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
-import { migratePostgres } from "./migrate.ts";
+import { migratePostgres } from "./migrate.postgres.ts";
 import type { Queries, Reads, Run, Store } from "./store.ts";
 
 const kit = columnKit(postgresColumns);

@@ -9,7 +9,7 @@ import { CommitQueue } from "./commit_queue.ts";
 import { type Constraints, constraintError } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
-import { migrateSqlite } from "./migrate.ts";
+import { migrateSqlite } from "./migrate.sqlite.ts";
 import type { Queries, Reads, Run, Store } from "./store.ts";
 
 const kit = columnKit(sqliteColumns);

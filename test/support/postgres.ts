@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import { migratePostgres } from "../../src/store/migrate.ts";
+import { migratePostgres } from "../../src/store/migrate.postgres.ts";
 import { startPostgres } from "./postgres_server.ts";
 import { afterEverything } from "./preload.ts";
 

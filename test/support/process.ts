@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../src/cli/run.ts";
-import { startServing } from "../../src/cli/serve.ts";
+import { startServing } from "../../src/cli/start_serving.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
 import { type Api, apiOf, CHEAP, PASSWORD, TEST_STORE } from "./harness.ts";

@@ -1,4 +1,6 @@
-import { type JWTPayload, jwtVerify, SignJWT } from "jose";
+import type { JWTPayload } from "jose";
+import { SignJWT } from "jose/jwt/sign";
+import { jwtVerify } from "jose/jwt/verify";
 import type { SignedToken, Tokens } from "../../app/credentials.ts";
 import { KEY_ROLES, type KeyRole } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";

@@ -1,0 +1,62 @@
+import type { Deps } from "../app/deps.ts";
+import { call } from "../app/operation.ts";
+import { decode } from "../core/validate.ts";
+import { AddCompany } from "../billing/companies/model.ts";
+import { foundCompany, listCompanies } from "../billing/companies/service.ts";
+import { interruptCollections } from "../emandate/collections/service.ts";
+import { listFollowingCompanies } from "../billing/billing_model_changes/follow_time_zones.ts";
+import { followZoneRules } from "../billing/billing_model_changes/service.ts";
+import { interruptRuns } from "../billing/runs/service.ts";
+import { releaseIdempotencyKeys } from "../idempotency/service.ts";
+import { randomPassword } from "../core/passwords.ts";
+import { startJobs } from "../server/scheduler.ts";
+import { listen, type Server } from "../server/listen.ts";
+import { commandContext, operatorContext } from "./command.ts";
+
+/** An opened service at work. */
+interface Serving {
+  server: Server;
+  /** Answers what is in flight, ends the jobs and closes both stores. */
+  stop(): Promise<void>;
+}
+
+/** Sets an opened service to work: its first company, what a killed process left behind, HTTP, the jobs. */
+export async function startServing(deps: Deps): Promise<Serving> {
+  await addFirstCompany(deps);
+  await recoverInterruptedWork(deps);
+  for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
+    await call(commandContext(deps, id), followZoneRules, {});
+  }
+  const server = await listen(deps);
+  const stopJobs = startJobs(deps);
+  return {
+    server,
+    async stop() {
+      await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
+      await deps.close();
+    },
+  };
+}
+
+/** On the very first start there must be someone who can sign in. */
+async function addFirstCompany(deps: Deps): Promise<void> {
+  const ctx = operatorContext(deps);
+  if ((await call(ctx, listCompanies, {})).length > 0) return;
+  const { company_name, admin_email, admin_password } = deps.config;
+  const password = admin_password ?? randomPassword();
+  const input = decode(AddCompany, { name: company_name, admin_email, admin_password: password });
+  const { founded } = await call(ctx, foundCompany, input);
+  // Another instance that started at the same time was first.
+  if (!founded) return;
+  console.log(`Created the company ${input.name} with the admin ${input.admin_email}`);
+  if (admin_password === null) console.log(`Its password, shown only now: ${password}`);
+}
+
+/** What a killed process left behind: the usage store has one server at a time, and it is this one. */
+async function recoverInterruptedWork(deps: Deps): Promise<void> {
+  for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
+    await call(commandContext(deps, id), interruptRuns, {});
+    await call(commandContext(deps, id), interruptCollections, {});
+    await call(commandContext(deps, id), releaseIdempotencyKeys, {});
+  }
+}
