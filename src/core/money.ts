@@ -116,8 +116,12 @@ export function roundQuotient(numerator: Decimal, denominator: Decimal, currency
   return money(minor_units.times(`1e-${digits}`), digits);
 }
 
+/** An amount as it is mostly written, whose digits are its minor units. */
+const TWO_DIGITS = /^\d{1,12}\.\d\d$/;
+
 /** `"100.5"` → 10050. Errors: throws on an amount with more than two digits after the point. */
 export function toMinorUnits(amount: Decimal): number {
+  if (TWO_DIGITS.test(amount)) return Number(amount.replace(".", ""));
   const sen = toBig(amount).times("100");
   if (!sen.eq(sen.round(0))) throw new RangeError(`Cannot keep ${amount}: it has parts of a sen`);
   return Number(sen.toFixed());

@@ -3,6 +3,7 @@ import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { exactlyOne } from "./exactly_one.ts";
 import { jsonRows } from "./json_rows.ts";
 import type { RowOf } from "./row_of.ts";
+import { readRows } from "./row_reader.ts";
 import type { Queries } from "./store.ts";
 
 type Columns = Record<string, PgColumn>;
@@ -48,7 +49,7 @@ export async function insertRows<T extends PgTable, F extends Columns = Columns>
     return returning ? careful.returning(returning).toSQL() : careful.toSQL();
   });
   const written = await q.run(text, [json], true);
-  return returning ? written.map((values) => rowOf(returning, values)) : [];
+  return returning ? readRows(returning, written) : [];
 }
 
 /** One row without JSON around it, which databases take in half the time. */
@@ -76,7 +77,7 @@ async function insertOne<T extends PgTable, F extends Columns>(
     throw new Error(`Cannot insert into ${getTableName(table)}: name the columns that have a default`);
   });
   const written = await q.run(text, values, true);
-  return returning ? written.map((row_values) => rowOf(returning, row_values)) : [];
+  return returning ? readRows(returning, written) : [];
 }
 
 /** The texts of inserts by table, which is of one dialect: as many as there are places in the code that insert. */
@@ -95,13 +96,4 @@ function namesOf(columns: Columns | PgColumn[] = []): string {
   return Object.values(columns)
     .map(({ name }) => name)
     .join();
-}
-
-/** A row as the driver gives it, read by its columns. */
-function rowOf<F extends Columns>(returning: F, values: readonly unknown[]): RowOf<F> {
-  const fields = Object.entries(returning).map(([name, column], i) => {
-    const value = values[i];
-    return [name, value === null ? null : column.mapFromDriverValue(value)];
-  });
-  return Object.fromEntries(fields);
 }

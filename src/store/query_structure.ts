@@ -1,5 +1,8 @@
 import { Column, getTableName, Param, SQL, StringChunk, Table } from "drizzle-orm";
 
+/** Longer lists of values have a text each time: one for each length would push out what is kept. */
+const LIST = 8;
+
 /**
  * The structure of a query and, apart from it, the values in it, in the order of the SQL text: queries of one structure
  * have the same text.
@@ -7,7 +10,7 @@ import { Column, getTableName, Param, SQL, StringChunk, Table } from "drizzle-or
 export class QueryStructure {
   key = "";
   readonly values: unknown[] = [];
-  /** Whether it is all told: a list of values or a query inside is not, since its text varies. */
+  /** Whether it is all told: a long list of values or a query inside is not, since its text varies. */
   is_known = true;
 
   /** Adds a part of a query, as the query builder keeps it. */
@@ -22,6 +25,10 @@ export class QueryStructure {
       for (const chunk of part.queryChunks) this.add(chunk);
     } else if (part instanceof Table) {
       this.key += `\n${getTableName(part)}\n`;
+    } else if (Array.isArray(part) && part.length <= LIST) {
+      // Its text has a place for each of them, so that each length is a structure of its own.
+      this.addWord(`list of ${part.length}`);
+      for (const one of part) this.add(one);
     } else if (part !== undefined) {
       this.#addValue(part);
     }

@@ -1,8 +1,23 @@
 import { Column, type DriverValueDecoder, is, SQL } from "drizzle-orm";
 import { QueryStructure } from "./query_structure.ts";
-import type { Selection } from "./row_of.ts";
+import type { RowOf, Selection } from "./row_of.ts";
 
 type Decoder = DriverValueDecoder<unknown, unknown>;
+
+const readers = new WeakMap<Selection, RowReader>();
+
+/** The reader of a selection: worked out once, where the selection is made once. */
+export function readerOf(selection: Selection): RowReader {
+  const reader = readers.get(selection) ?? new RowReader(selection);
+  readers.set(selection, reader);
+  return reader;
+}
+
+/** The rows of a selection, from the driver's values of each. */
+export function readRows<F extends Selection>(selection: F, rows: readonly unknown[][]): RowOf<F>[] {
+  const reader = readerOf(selection);
+  return rows.map((values) => reader.read(values)) as RowOf<F>[];
+}
 
 /** How the rows of a selection are read from what the driver gives: a list of values for each row. */
 export class RowReader {

@@ -288,14 +288,15 @@ describe("readDecimal()", () => {
 describe("sen", () => {
   test("an amount survives the way through whole sen", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 1_000_000_000 }), (sen) => {
+      fc.property(fc.integer({ min: -1_000_000_000, max: 10 ** 15 }), (sen) => {
         expect(toMinorUnits(fromMinorUnits(sen))).toBe(sen);
-        expect(fromMinorUnits(sen)).toMatch(/^\d+\.\d\d$/);
+        expect(fromMinorUnits(sen)).toMatch(/^-?\d+\.\d\d$/);
       }),
       propertyCases(500),
     );
     expect(fromMinorUnits(5)).toBe("0.05");
     expect(toMinorUnits("0.1")).toBe(10);
+    expect(toMinorUnits("007.50")).toBe(750);
   });
 
   test("parts of a sen are refused, not rounded", () => {

@@ -12,7 +12,8 @@ import { LIMITS } from "../../src/store/limits.ts";
 import { listRows } from "../../src/store/list_rows.ts";
 import { openStore } from "../../src/store/open.ts";
 import { countRows, selectRows } from "../../src/store/select_rows.ts";
-import type { Reads, Store } from "../../src/store/store.ts";
+import type { Queries, Reads, Store } from "../../src/store/store.ts";
+import { changeRows } from "../../src/store/update_rows.ts";
 import { insertCompany } from "../../src/tenancy/companies/queries.ts";
 import { companyTable } from "../../src/tenancy/companies/tables.ts";
 import { TEST_STORE } from "../support/harness.ts";
@@ -78,7 +79,7 @@ describe("selectRows", () => {
       fc.boolean().map((on) => eq(t.charge_flat_on_zero, on)),
       fc.constantFrom("0.50", "1.5", "17.00").map((fee) => eq(t.recurring_fee, fee)),
       whole.map((price) => eq(t.price, price / 8)),
-      fc.array(whole, { maxLength: 4 }).map((ids) => inArray(t.id, ids)),
+      fc.array(whole, { maxLength: 12 }).map((ids) => inArray(t.id, ids)),
       fc.array(whole, { maxLength: 4 }).map((ids) => idIn(t.id, ids)),
       fc.array(text, { maxLength: 4 }).map((names) => textIn(t.name, names)),
       fc.constant(isNull(t.package_size)),
@@ -127,6 +128,22 @@ describe("selectRows", () => {
     });
     expect(row).toEqual({ id: 2, company: { id: company_id, place: { zone: "UTC" } }, twice: 4, plan: null });
     expect(await selectRows(q, t, { columns: { all: count() } })).toEqual([{ all: 9 }]);
+  });
+
+  test("gives null for the columns of a table in which nothing fits, where it is joined so", async () => {
+    const q = store.read;
+    const t = q.use(billingModelTable);
+    const companies = q.use(companyTable);
+    const rows = await selectRows(q, t, {
+      columns: { id: t.id, zone: companies.timezone },
+      left_joins: [[companies, and(eq(companies.id, t.company_id), eq(t.id, 1))]],
+      where: inArray(t.id, [1, 2]),
+      order: asc(t.id),
+    });
+    expect(rows).toEqual([
+      { id: 1, zone: "UTC" },
+      { id: 2, zone: null as unknown as string },
+    ]);
   });
 
   test("reads rows anew each time: after a change, and before it is committed", async () => {
@@ -180,5 +197,63 @@ describe("listRows", () => {
     expect([list.rows.length, list.total]).toEqual([found, 9]);
     const none = { columns: { id: t.id }, where: eq(t.id, 0), order: asc(t.id), slice };
     expect(await listRows(q, t, none)).toEqual({ rows: [], total: 0 });
+  });
+});
+
+const TIERS = [{ up_to: null, unit_price: "1", flat_fee: "0" }];
+
+describe("changeRows", () => {
+  class Undone extends Error {}
+
+  test("changes and returns what the query builder does, whatever the values", async () => {
+    const t = store.read.use(billingModelTable);
+    const name = fc.constantFrom("m0", "m1", "?", "\n?\n", "billing_models.name");
+    const set = fc.record(
+      {
+        name,
+        charge_flat_on_zero: fc.boolean(),
+        recurring_fee: fc.constantFrom("0.50", "17.00"),
+        package_size: fc.constantFrom(null, "5"),
+        usage_tiers: fc.constant(TIERS),
+        billing_type_id: fc.constantFrom(2, sql`${t.billing_type_id} + ${1}`),
+        status: fc.constantFrom("active" as const, "archived" as const),
+      },
+      { requiredKeys: ["name"] },
+    );
+    const id = fc.integer({ min: 0, max: 10 });
+    const condition = fc.oneof(
+      id.map((one) => eq(t.id, one)),
+      name.map((one) => eq(t.name, one)),
+      fc.array(id, { maxLength: 12 }).map((ids) => inArray(t.id, ids)),
+      fc.array(id, { maxLength: 12 }).map((ids) => idIn(t.id, ids)),
+      fc.constant(undefined),
+    );
+    /** Runs it in a transaction that is undone. */
+    const tried = async <T>(work: (q: Queries) => Promise<T>): Promise<T> => {
+      let result: T | undefined;
+      const undone = await store
+        .tx(async (q) => {
+          result = await work(q);
+          throw new Undone();
+        })
+        .catch((error: unknown) => error);
+      expect(undone).toBeInstanceOf(Undone);
+      return result as T;
+    };
+    const all = (q: Reads) => selectRows(q, t, { columns: columnsOf(q), order: asc(t.id) });
+    const byId = <R extends { id: number }>(rows: R[]) => rows.toSorted((a, b) => a.id - b.id);
+    const property = fc.asyncProperty(set, condition, async (values, where) => {
+      const returning = columnsOf(store.read);
+      const changed = await tried(async (q) => ({
+        returned: byId(await changeRows(q, t, { set: values, where, returning })),
+        rows: await all(q),
+      }));
+      const built = await tried(async (q) => ({
+        returned: byId(await q.update(t).set(values).where(where).returning()),
+        rows: await all(q),
+      }));
+      expect(changed).toEqual(built);
+    });
+    await fc.assert(property, { numRuns: 200 });
   });
 });

@@ -7,6 +7,7 @@ import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
+import { changeRows } from "../../store/update_rows.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { DueMandate } from "../payments/plan_payments.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
@@ -33,11 +34,11 @@ export async function updateRun(
   { id, status, counts, error, finished_at, updated_at }: CollectionRun,
 ): Promise<boolean> {
   const t = q.use(collectionRunTable);
-  const rows = await q
-    .update(t)
-    .set({ status, counts, error, finished_at, updated_at })
-    .where(and(eq(t.id, id), eq(t.status, "running")))
-    .returning({ id: t.id });
+  const rows = await changeRows(q, t, {
+    set: { status, counts, error, finished_at, updated_at },
+    where: and(eq(t.id, id), eq(t.status, "running")),
+    returning: { id: t.id },
+  });
   return rows.length > 0;
 }
 
@@ -97,15 +98,11 @@ export async function advanceMandates(
   { was, next }: { was: IsoInstant; next: IsoInstant | null },
 ): Promise<number[]> {
   const t = q.use(mandateTable);
-  const rows = await q
-    .update(t)
-    .set({ next_collection_at: next, updated_at: iso(now) })
-    .where(
-      and(
-        idIn(t.id, ids),
-        filterOnly(and(companyOwned(t, scope), eq(t.status, "active"), eq(t.next_collection_at, was))),
-      ),
-    )
-    .returning({ id: t.id });
+  const as_read = and(companyOwned(t, scope), eq(t.status, "active"), eq(t.next_collection_at, was));
+  const rows = await changeRows(q, t, {
+    set: { next_collection_at: next, updated_at: iso(now) },
+    where: and(idIn(t.id, ids), filterOnly(as_read)),
+    returning: { id: t.id },
+  });
   return rows.map(({ id }) => id);
 }

@@ -6,7 +6,7 @@ import { type IsoInstant, iso } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { type DueCursor, listDuePayments } from "../payments/open_queries.ts";
-import { type DueMandate, planPayments } from "../payments/plan_payments.ts";
+import { type DueMandate, paymentPlanner } from "../payments/plan_payments.ts";
 import { insertPayments } from "../payments/queries.ts";
 import { dueAt, paymentEvent } from "../payments/rules.ts";
 import { type Connectors, sendDebits, submitPayments } from "../payments/submit.ts";
@@ -117,7 +117,8 @@ async function scheduleBatch(
   days: Pick<CollectionJob, "until" | "today">,
   due: readonly DueMandate[],
 ): Promise<Partial<CollectionCounts>> {
-  const planned = due.map((mandate) => ({ mandate, ...planPayments(mandate, days) }));
+  const plan = paymentPlanner(days);
+  const planned = due.map((mandate) => ({ mandate, ...plan(mandate) }));
   const advanced = new Set<number>();
   const steps = Map.groupBy(planned, ({ mandate, next }) => `${mandate.next_collection_at} ${next}`);
   for (const [first, ...rest] of steps.values()) {

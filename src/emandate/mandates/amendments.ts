@@ -2,7 +2,7 @@ import { dayAt, startOfDay } from "../working_days.ts";
 import { LIMITS } from "../limits.ts";
 import { instant, iso } from "../../core/time.ts";
 import { collectionDays, firstCollection, hasExpired, nextCollection, planCollection } from "../schedule.ts";
-import { planPayments } from "../payments/plan_payments.ts";
+import { paymentPlanner } from "../payments/plan_payments.ts";
 import type { NewPayment } from "../payments/queries.ts";
 import type { AmendedTerms } from "./model.ts";
 import type { StoredMandate } from "./queries.ts";
@@ -63,9 +63,10 @@ function dueBefore(
   const due: NewPayment[] = [];
   const is_collected = status === "active" && bankscheme_txn_amount !== null && amount !== null;
   if (!is_collected || frequency === undefined || frequency === mandate.frequency) return { due, next };
+  const plan = paymentPlanner({ until: today, today });
   while (next !== null && Temporal.PlainDate.compare(dayAt(instant(next)), today) <= 0) {
     const collected = { ...mandate, amount, next_collection_at: next };
-    const planned = planPayments(collected, { until: today, today });
+    const planned = plan(collected);
     due.push(...planned.payments);
     next = planned.next;
   }

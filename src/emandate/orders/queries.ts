@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, getTableColumns, inArray, isNull, type SQL } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
-import { iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import { findRow, matching } from "../../store/list_rows.ts";
@@ -46,24 +46,33 @@ export async function insertOrders(
   orders: readonly NewOrder[],
 ): Promise<MandateOrder[]> {
   const t = q.use(mandateOrderTable);
+  const at = iso(now);
+  const common = {
+    company_id,
+    status: "submitted" as const,
+    awaits_since: at,
+    submitted_at: at,
+    queries: 0,
+    ...stamped(now),
+  };
+  const first_query = new Map<ConnectorName, IsoInstant | null>();
+  for (const { connector } of orders) {
+    if (first_query.has(connector)) continue;
+    const next = nextQueryAt(connector, now, now);
+    first_query.set(connector, next && iso(next));
+  }
   const rows = orders.map((order) => {
     const { payment_id = null, attempt_no = 1, collection_run_id = null, amendment = null } = order;
-    const next = nextQueryAt(order.connector, now, now);
     return {
       ...order,
+      ...common,
       amendment,
-      company_id,
       payment_id,
       attempt_no,
       collection_run_id,
       order_no: order.order_no ?? newOrderNo(),
-      status: "submitted" as const,
       awaits: FIRST_AWAITED[order.kind],
-      awaits_since: iso(now),
-      submitted_at: iso(now),
-      next_query_at: next && iso(next),
-      queries: 0,
-      ...stamped(now),
+      next_query_at: first_query.get(order.connector) ?? null,
     };
   });
   return insertRows(q, t, rows, { returning: getTableColumns(t) });

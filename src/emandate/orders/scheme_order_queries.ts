@@ -1,6 +1,8 @@
-import { and, asc, eq } from "drizzle-orm";
+import { and, asc, eq, getTableColumns } from "drizzle-orm";
 import { instant } from "../../core/time.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
 import { mandateTable } from "../mandates/tables.ts";
@@ -11,6 +13,30 @@ import type { MandateOrder } from "./queries.ts";
 import { mandateOrderTable } from "./tables.ts";
 import type { Frequency } from "../schedule.ts";
 
+const schemeOrderColumns = oncePerDialect((q) => {
+  const mandates = q.use(mandateTable);
+  const customers = q.use(emandateCustomerTable);
+  const { reference, scheme_reference, bank_code, max_amount, max_no_debit } = mandates;
+  const { effective_date, expiry_date, frequency } = mandates;
+  return {
+    order: getTableColumns(q.use(mandateOrderTable)),
+    mandate: {
+      reference,
+      scheme_reference,
+      customer_name: customers.name,
+      customer_email: customers.email,
+      customer_ic_number: customers.ic_number,
+      bank_code,
+      max_amount,
+      max_no_debit,
+      effective_date,
+      expiry_date,
+    },
+    frequency,
+    description: q.use(mandatePaymentTable).description,
+  };
+});
+
 /** Orders by their ids, oldest first, each with the request that a connector sends. */
 export async function listSchemeOrders(
   { q, scope }: ReadTx,
@@ -20,32 +46,16 @@ export async function listSchemeOrders(
   const mandates = q.use(mandateTable);
   const customers = q.use(emandateCustomerTable);
   const payments = q.use(mandatePaymentTable);
-  const { reference, scheme_reference, bank_code, max_amount, max_no_debit } = mandates;
-  const { effective_date, expiry_date, frequency } = mandates;
-  const rows = await q
-    .select({
-      order: t,
-      mandate: {
-        reference,
-        scheme_reference,
-        customer_name: customers.name,
-        customer_email: customers.email,
-        customer_ic_number: customers.ic_number,
-        bank_code,
-        max_amount,
-        max_no_debit,
-        effective_date,
-        expiry_date,
-      },
-      frequency,
-      description: payments.description,
-    })
-    .from(t)
-    .innerJoin(mandates, eq(mandates.id, t.mandate_id))
-    .innerJoin(customers, eq(customers.id, mandates.customer_id))
-    .leftJoin(payments, eq(payments.id, t.payment_id))
-    .where(and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))))
-    .orderBy(asc(t.id));
+  const rows = await selectRows(q, t, {
+    columns: schemeOrderColumns(q),
+    joins: [
+      [mandates, eq(mandates.id, t.mandate_id)],
+      [customers, eq(customers.id, mandates.customer_id)],
+    ],
+    left_joins: [[payments, eq(payments.id, t.payment_id)]],
+    where: and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))),
+    order: asc(t.id),
+  });
   return rows.map((row) => ({ order: row.order, request: toSchemeOrder(row) }));
 }
 

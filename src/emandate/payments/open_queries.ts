@@ -4,6 +4,7 @@ import { iso, type IsoInstant } from "../../core/time.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
+import { changeRows } from "../../store/update_rows.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { MandatePayment, PaymentStatus } from "./model.ts";
@@ -114,9 +115,8 @@ export async function submitOpenPayments(
 ): Promise<MandatePayment[]> {
   if (ids.length === 0) return [];
   const t = q.use(mandatePaymentTable);
-  const rows = await q
-    .update(t)
-    .set({
+  const rows = await changeRows(q, t, {
+    set: {
       status: "submitted",
       debit_date,
       attempt_count: sql`${t.attempt_count} + 1`,
@@ -124,8 +124,9 @@ export async function submitOpenPayments(
       order_no: sql`'D' || ${t.id} || '-' || (${t.attempt_count} + 1)`,
       next_attempt_at: null,
       updated_at: iso(now),
-    })
-    .where(and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), inArray(t.status, [...from])))))
-    .returning(paymentColumns(q));
+    },
+    where: and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), inArray(t.status, [...from])))),
+    returning: paymentColumns(q),
+  });
   return toPayments(rows);
 }

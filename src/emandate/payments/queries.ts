@@ -7,6 +7,7 @@ import { stamped } from "../../store/columns.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { updateRows } from "../../store/update_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
@@ -103,10 +104,11 @@ export async function insertPayments(
   payments: readonly NewPayment[],
 ): Promise<MandatePayment[]> {
   const t = q.use(mandatePaymentTable);
+  const common = { company_id, attempt_count: 0, ...stamped(now) };
   const rows = await insertRows(
     q,
     t,
-    payments.map((payment) => ({ ...payment, company_id, attempt_count: 0, ...stamped(now) })),
+    payments.map((payment) => ({ ...payment, ...common })),
     { returning: paymentColumns(q), on_conflict_skip: [t.mandate_id, t.period_key] },
   );
   return toPayments(rows);
@@ -122,6 +124,17 @@ export interface PaymentWithMandate extends MandatePayment, Pick<PlannedPayment,
   };
 }
 
+const withMandateColumns = oncePerDialect((q) => {
+  const t = q.use(mandatePaymentTable);
+  const { id, connector, status, frequency, max_amount, max_no_debit, ...mandate } = q.use(mandateTable);
+  const { effective_date, expiry_date, bankscheme_txn_amount } = mandate;
+  const terms = { frequency, max_amount, max_no_debit, effective_date, expiry_date, bankscheme_txn_amount };
+  return {
+    payment: { ...paymentColumns(q), debit_date: t.debit_date, frequency: t.frequency },
+    mandate: { id, connector, status, ...terms },
+  };
+});
+
 /** Payments with their mandates, by id. */
 export async function listWithMandates(
   { q, scope }: ReadTx,
@@ -129,14 +142,8 @@ export async function listWithMandates(
 ): Promise<PaymentWithMandate[]> {
   const t = q.use(mandatePaymentTable);
   const mandates = q.use(mandateTable);
-  const { id, connector, status, frequency, max_amount, max_no_debit } = mandates;
-  const { effective_date, expiry_date, bankscheme_txn_amount } = mandates;
-  const terms = { frequency, max_amount, max_no_debit, effective_date, expiry_date, bankscheme_txn_amount };
   const rows = await selectRows(q, t, {
-    columns: {
-      payment: { ...paymentColumns(q), debit_date: t.debit_date, frequency: t.frequency },
-      mandate: { id, connector, status, ...terms },
-    },
+    columns: withMandateColumns(q),
     joins: [[mandates, eq(mandates.id, t.mandate_id)]],
     where: and(idIn(t.id, ids), filterOnly(companyOwned(t, scope))),
     order: asc(t.id),
@@ -213,6 +220,7 @@ export async function movePayments(
 ): Promise<MandatePayment[]> {
   const t = q.use(mandatePaymentTable);
   const returning = paymentColumns(q);
+  const updated_at = iso(now);
   const moved: StoredPayment[] = [];
   const alike = Map.groupBy(
     moves,
@@ -221,7 +229,7 @@ export async function movePayments(
   for (const batch of alike.values()) {
     const [first] = batch;
     if (!first) continue;
-    const rows = batch.map(({ payment: { id }, change }) => ({ id, ...change, updated_at: iso(now) }));
+    const rows = batch.map(({ payment: { id }, change }) => ({ id, ...change, updated_at }));
     const where = and(companyOwned(t, scope), eq(t.status, first.payment.status));
     moved.push(...(await updateRows(q, t, rows, { where, returning })));
   }

@@ -3,6 +3,7 @@ import { iso } from "../../core/time.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
+import { changeRows } from "../../store/update_rows.ts";
 import { raiseFlags } from "../flags/queries.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import type { MandateOrder } from "../orders/queries.ts";
@@ -37,11 +38,11 @@ export async function leaseOrders(
   until: Temporal.Instant,
 ): Promise<number[]> {
   const t = q.use(mandateOrderTable);
-  const rows = await q
-    .update(t)
-    .set({ next_query_at: iso(until) })
-    .where(and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), lte(t.next_query_at, iso(now))))))
-    .returning({ id: t.id });
+  const rows = await changeRows(q, t, {
+    set: { next_query_at: iso(until) },
+    where: and(idIn(t.id, ids), filterOnly(and(companyOwned(t, scope), lte(t.next_query_at, iso(now))))),
+    returning: { id: t.id },
+  });
   return rows.map(({ id }) => id);
 }
 

@@ -7,6 +7,7 @@ import { insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
+import { changeRows } from "../../store/update_rows.ts";
 import { Event, EVENT_TYPES, type NewEvent, typesMatching } from "./model.ts";
 import { eventTable } from "./tables.ts";
 
@@ -15,12 +16,13 @@ export async function recordEvents(
   { q, scope: { company_id }, now }: Tx,
   events: readonly NewEvent[],
 ): Promise<void> {
+  const created_at = iso(now);
   const rows = events.map(({ type, data }) => ({
     company_id,
     message_id: newMessageId(),
     type,
     data,
-    created_at: iso(now),
+    created_at,
   }));
   await insertRows(q, q.use(eventTable), rows);
 }
@@ -84,11 +86,11 @@ export async function claimUndispatched(
   ids: readonly number[],
 ): Promise<ClaimedEvent[]> {
   const t = q.use(eventTable);
-  const rows = await q
-    .update(t)
-    .set({ fanned_out_at: iso(now) })
-    .where(and(idIn(t.id, ids), filterOnly(isNull(t.fanned_out_at))))
-    .returning({ id: t.id, company_id: t.company_id, type: t.type });
+  const rows = await changeRows(q, t, {
+    set: { fanned_out_at: iso(now) },
+    where: and(idIn(t.id, ids), filterOnly(isNull(t.fanned_out_at))),
+    returning: { id: t.id, company_id: t.company_id, type: t.type },
+  });
   return rows.toSorted((a, b) => a.id - b.id);
 }
 
