@@ -53,7 +53,7 @@ export class GroupSums {
   readonly #limits: GroupSumsLimits;
   /** The number of queries that missed sums, by `nameOf`: those counted last. */
   readonly #queries = new Map<string, Sums & { count: number }>();
-  /** The company's events when its sums would have been too many; by `nameOf`. */
+  /** The company's events when its sums would have been too many, or could not be made; by `nameOf`. */
   readonly #refused = new Map<string, number>();
   #summed: Summed;
   #is_changing = false;
@@ -176,9 +176,15 @@ export class GroupSums {
       this.#refused.set(nameOf(sums), events);
       return;
     }
-    await this.#change(work, { keys: withKey(keys, company_id, key), seq }, () =>
-      insertSums(work.connection, sums, `company_id = ${company_id} AND seq <= ${seq}`),
-    );
+    try {
+      await this.#change(work, { keys: withKey(keys, company_id, key), seq }, () =>
+        insertSums(work.connection, sums, `company_id = ${company_id} AND seq <= ${seq}`),
+      );
+    } catch (error) {
+      // Not tried again at once: what needs more memory or disk than there is would end every compaction.
+      this.#refused.set(nameOf(sums), events);
+      throw error;
+    }
   }
 
   /** Changes the sums, and the record of what they hold, in one transaction; no query goes by them meanwhile. */
