@@ -229,7 +229,8 @@ test("sums that cannot be made do not keep the compaction from its end for good"
   await ask(path, "ALTER TABLE usage_group_hours ADD COLUMN of_a_later_version INTEGER");
   const store = await opened(path);
   await store.append(1, newEvents(200), NOW_MS);
-  await expect(store.compact()).rejects.toThrow("usage_group_hours");
+  const failed = await store.compact().then(() => "done", String);
+  expect(failed).toContain("usage_group_hours has 10 columns");
   await store.append(1, newEvents(20), NOW_MS);
   await store.compact();
   expect(await counts(store)).toEqual([110, 110]);
