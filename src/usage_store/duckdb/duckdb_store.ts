@@ -8,6 +8,7 @@ import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
 import { EventBlock } from "./append/event_block.ts";
 import { checkSums } from "./maintain/check_sums.ts";
+import { Companies } from "./index/companies.ts";
 import { admit, deleteOpeningsBefore } from "./engine/identity.ts";
 import { type IndexFile, openIndex, SnapshotWriter } from "./index/inventory.ts";
 import { metadataKeys } from "./query/metadata_keys.ts";
@@ -17,6 +18,7 @@ import { lostError, Recovery } from "./maintain/recovery.ts";
 import { newestPage } from "./query/newest.ts";
 import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
+import { smallPage, WEIGHT } from "./query/small_page.ts";
 import { SipHash } from "./index/siphash.ts";
 import { lastSeq } from "./engine/last_seq.ts";
 import { totals } from "./query/totals.ts";
@@ -77,7 +79,8 @@ export async function openStoreOn(
         );
         const { snapshot_rows } = limits.compaction;
         const snapshots = file && new SnapshotWriter(file, index, snapshot_seq, snapshot_rows);
-        return { limits, known: { hash, index, snapshots, range: inventory } };
+        const companies = await Companies.read(connection, limits.few_events);
+        return { limits, known: { hash, index, snapshots, companies } };
       },
       on_failure,
     );
@@ -112,9 +115,10 @@ class DuckDbUsageStore implements CompactableStore {
     const { known } = this.#recovery;
     const prepared = prepareAppend(company_id, events, now_ms, known.hash);
     this.#recovery.checkWrites();
-    for (const { timestamp } of events) this.#widen(timestamp);
+    for (const { timestamp } of events) known.companies.widen(company_id, timestamp);
     return this.#recovery.run(async ({ writer, compactor }) => {
       const result = await writer.append(prepared);
+      known.companies.count(company_id, result.accepted);
       compactor.notice();
       return result;
     });
@@ -124,14 +128,16 @@ class DuckDbUsageStore implements CompactableStore {
     // Its chunks are appended as they are.
     if (!(block instanceof EventBlock)) throw new TypeError("Cannot load rows that another engine holds");
     this.#recovery.checkWrites();
+    const { companies } = this.#recovery.known;
     for (let row = 0; row < block.rows; row++) {
-      if (!block.is(row, ROW.skipped)) this.#widen(block.timestamps[row] ?? 0);
+      if (!block.is(row, ROW.skipped)) companies.widen(company_id, block.timestamps[row] ?? 0);
     }
     let stored = 0;
     const { accepted, ...result } = await this.#recovery.run(async ({ loader, compactor, engine }) => {
       try {
         return await loader.load(company_id, block, now_ms, (rows) => {
           stored += rows;
+          companies.count(company_id, rows);
           compactor.notice(rows);
         });
       } catch (error) {
@@ -144,27 +150,18 @@ class DuckDbUsageStore implements CompactableStore {
     return { ...result, accepted: stored, duplicates: result.duplicates - (stored - accepted) };
   }
 
-  /** Widens the range. Call before a commit, so that no query finds an event outside of it. */
-  #widen(timestamp: number): void {
-    const { range } = this.#recovery.known;
-    if (timestamp < range.min_timestamp) range.min_timestamp = timestamp;
-    if (timestamp > range.max_timestamp) range.max_timestamp = timestamp;
-  }
-
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult> {
     const { company_id } = query;
     return this.#recovery.query(
       company_id,
       async ({ readers, newest, writer }) => {
         const { next_seq } = writer;
-        const since_ms = newest.sinceOf(query, next_seq);
-        const found = await (since_ms === undefined
-          ? readers.run(company_id, timeout_ms, (connection) =>
-              this.#inRange(query, (reduced) => search(connection, reduced)),
-            )
-          : readers.runStatement(company_id, timeout_ms, (connection) =>
-              newestPage(connection, query, since_ms),
-            ));
+        const byStatement = this.#pageStatement(query, newest.sinceOf(query, next_seq));
+        const found =
+          (byStatement && (await readers.runStatement(company_id, timeout_ms, byStatement))) ??
+          (await readers.run(company_id, timeout_ms, (connection) =>
+            this.#inRange(query, (reduced, has_few) => search(connection, reduced, has_few)),
+          ));
         newest.remember(query, found, next_seq);
         return found;
       },
@@ -172,14 +169,26 @@ class DuckDbUsageStore implements CompactableStore {
     );
   }
 
+  /** Finds a page by one statement, if it can be; `since_ms`: as of `NewestEvents`. */
+  #pageStatement(
+    query: SearchQuery,
+    since_ms: number | undefined,
+  ): ((connection: DuckDBConnection) => Promise<SearchResult | undefined>) | undefined {
+    if (since_ms !== undefined) return (connection) => newestPage(connection, query, since_ms);
+    if (!this.#recovery.known.companies.haveFew(query, WEIGHT)) return undefined;
+    return (connection) => this.#inRange(query, (reduced) => smallPage(connection, reduced));
+  }
+
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    const { range } = this.#recovery.known;
+    const { range } = this.#recovery.known.companies;
     return this.#queryOnce(query.company_id, timeout_ms, async (connection, { group_sums, compactor }) => {
       const { summed } = group_sums;
-      const groups = await this.#inRange(query, (reduced) => aggregate(connection, reduced, range, summed));
+      const groups = await this.#inRange(query, (reduced, has_few) =>
+        aggregate(connection, reduced, { range, has_few, summed }),
+      );
       if (summed !== undefined && summed !== group_sums.summed) {
         // The sums changed meanwhile, before the statement read them or after.
-        return this.#inRange(query, (reduced) => aggregate(connection, reduced, range));
+        return this.#inRange(query, (reduced, has_few) => aggregate(connection, reduced, { range, has_few }));
       }
       const [name] = sufficientSums(query);
       if (name !== undefined) {
@@ -192,18 +201,22 @@ class DuckDbUsageStore implements CompactableStore {
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
     return this.#query(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(query, (reduced) => metadataKeys(connection, reduced)),
+      this.#inRange(query, (reduced, has_few) => metadataKeys(connection, reduced, has_few)),
     );
   }
 
-  /** Queries without the bounds of time that exclude nothing. */
-  async #inRange<Q extends EventFilter, A>(query: Q, run: (query: Q) => Promise<A>): Promise<A> {
-    const { range } = this.#recovery.known;
-    const reduced = unbound(query, range);
-    const result = await run(reduced);
-    const { start_ms, end_ms } = unbound(query, range);
+  /** Queries without the bounds of time that exclude nothing; `has_few`: whether few events are within them. */
+  async #inRange<Q extends EventFilter, A>(
+    query: Q,
+    run: (query: Q, has_few: boolean) => Promise<A>,
+  ): Promise<A> {
+    const { companies } = this.#recovery.known;
+    const reduced = unbound(query, companies.rangeOf(query.company_id));
+    const has_few = companies.haveFew(query);
+    const result = await run(reduced, has_few);
+    const { start_ms, end_ms } = unbound(query, companies.rangeOf(query.company_id));
     // Events that widened the range meanwhile may be in the result, and outside of the query's bounds.
-    return start_ms === reduced.start_ms && end_ms === reduced.end_ms ? result : run(query);
+    return start_ms === reduced.start_ms && end_ms === reduced.end_ms ? result : run(query, has_few);
   }
 
   totals(

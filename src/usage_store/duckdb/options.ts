@@ -29,6 +29,8 @@ export interface DuckDbOptions {
   group_ms?: number;
   /** Events at which it stops waiting. Default 4,096. */
   group_events?: number;
+  /** Events of a company within a query's bounds of time, below which it reads these instead of sums. Default 50,000. */
+  few_events?: number;
   /** Decides whether a store of these facts may be used, refusing by an error. Default: any store may. */
   admit?: (facts: StoreFacts) => Promise<Admission>;
   /** When stored events are sorted. Default: 500,000 at a time, and again 8,000,000. */
@@ -52,12 +54,14 @@ export function limitsOf(options: Omit<DuckDbOptions, "path">): PartsLimits {
   const { readers = 4, readers_waiting = 256 } = options;
   const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
   const { exports = 2, exports_waiting = 8, exports_waiting_company = 2 } = options;
-  const { pending_events = 100_000, group_ms = 2, group_events = 4_096, compaction = COMPACTION } = options;
+  const { pending_events = 100_000, group_ms = 2, group_events = 4_096 } = options;
+  const { compaction = COMPACTION, few_events = 50_000 } = options;
   return {
     readers: poolLimits(readers, readers_waiting, readers_waiting_company),
     exports: poolLimits(exports, exports_waiting, exports_waiting_company),
     writer: { pending_events, group_ms, group_events },
     compaction,
+    few_events,
   };
 }
 

@@ -32,7 +32,7 @@ const LIMITS = {
   max_share: 0.1,
   retry_ms: 10,
 };
-const opened = (path: string) => openDuckDb({ path, compaction: LIMITS });
+const opened = (path: string) => openDuckDb({ path, compaction: LIMITS, few_events: 0 });
 
 /** Events of some hours, with a usage of 1, of two subscriptions. */
 const newEvents = (length: number, hours = 3, objectOf = (i: number): Record<string, unknown> => ({ i })) =>

@@ -1,6 +1,5 @@
 import { rm } from "node:fs/promises";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { HOUR_MS } from "../../time_buckets.ts";
 import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_snapshot.ts";
 import { FingerprintIndex, TABLES, tableOf } from "./fingerprints.ts";
 import { HOT_TABLES } from "../engine/schema.ts";
@@ -18,37 +17,23 @@ export interface Inventory {
   hot_rows: number;
   /** Rows in short sorted segments. */
   segment_rows: number;
-  /** Bounds of the timestamps; the minimum is above the maximum when there is no row. */
-  min_timestamp: number;
-  max_timestamp: number;
 }
 
 /** Counts the rows of the tables. */
 export async function scanStore(connection: DuckDBConnection): Promise<Inventory> {
-  // By the sums by hour, which are fewer; the range is then up to an hour wider on both sides.
+  // By the sums by hour, which are fewer than the events.
   const [row = []] = await query(
     connection,
-    `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT, coalesce(min(hour), 1)::BIGINT * ${HOUR_MS},
-      coalesce(max(hour) + 1, 0)::BIGINT * ${HOUR_MS},
+    `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT,
       ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")},
       (SELECT count(*) FROM usage_runs), (SELECT count(*) FROM usage_settled) FROM usage_hours`,
   );
-  const [
-    last_seq = 0,
-    events = 0,
-    min_timestamp = 0,
-    max_timestamp = 0,
-    hot_rows = 0,
-    segment_rows = 0,
-    settled = 0,
-  ] = row.map(asNumber);
+  const [last_seq = 0, events = 0, hot_rows = 0, segment_rows = 0, settled = 0] = row.map(asNumber);
   const rows = hot_rows + segment_rows + settled;
   return {
     last_seq: await lastSeq(connection, last_seq),
     events,
     rows,
-    min_timestamp,
-    max_timestamp,
     hot_rows,
     segment_rows,
   };

@@ -3,12 +3,12 @@ import { Compaction, type CompactionLimits } from "./compaction.ts";
 import type { Database } from "../engine/database.ts";
 import { Engine, type EngineLoss } from "../engine/engine.ts";
 import { Exports } from "../query/exports.ts";
+import type { Companies } from "../index/companies.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type Inventory, type SnapshotWriter, scanStore } from "../index/inventory.ts";
 import { Loader } from "../append/bulk_load.ts";
 import { NewestEvents } from "../query/newest.ts";
 import { Readers, type ReadersLimits } from "../engine/readers.ts";
-import type { TimeRange } from "../query/rollup.ts";
 import type { SipHash } from "../index/siphash.ts";
 import { WindowSums } from "../query/window_sums.ts";
 import { GroupSums } from "./group_sums.ts";
@@ -20,6 +20,7 @@ export interface PartsLimits {
   exports: ReadersLimits;
   writer: WriterLimits;
   compaction: CompactionLimits;
+  few_events: number;
 }
 
 /** State that outlives an engine: it is about the rows, whichever engine reads them. */
@@ -27,7 +28,7 @@ export interface OpenedStore {
   hash: SipHash;
   index: FingerprintIndex;
   snapshots: SnapshotWriter | undefined;
-  range: TimeRange;
+  companies: Companies;
 }
 
 /** The options of the components on an engine. */

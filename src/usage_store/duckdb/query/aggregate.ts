@@ -16,6 +16,7 @@ import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf }
 import { whereSql } from "./filters.ts";
 import { groupTextSql, readScalar, storedGroupSql, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
 import {
+  arePreferred,
   EVENT_SUMS,
   type GroupHours,
   hoursSql,
@@ -47,18 +48,24 @@ interface Local {
   offset_ms: string;
 }
 
-/**
- * The groups of the matching events. `range` bounds the zone offsets to compute. `summed`: what the group sums
- * hold; without it they are not read.
- */
+/** What a query goes by. */
+interface Known {
+  /** Bounds the zone offsets to compute. */
+  range: TimeRange;
+  /** Whether few events are within the query's bounds of time. */
+  has_few: boolean;
+  /** What the group sums hold; without it they are not read. */
+  summed?: Summed | undefined;
+}
+
+/** The groups of the matching events. */
 export async function aggregate(
   connection: DuckDBConnection,
   wanted: AggregateQuery,
-  range: TimeRange,
-  summed?: Summed,
+  known: Known,
 ): Promise<AggregateRow[]> {
   const parameters = new Parameters();
-  const { sql, groupings } = groupsSql(wanted, range, summed, parameters);
+  const { sql, groupings } = groupsSql(wanted, known, parameters);
   const names = groupings.flatMap(({ columns }) => columns.map(({ name }) => name));
   const of_metadata = wanted.group_by.filter((kind) => metadataKeyOf(kind) !== undefined).length;
   const max_rows = wanted.max_groups * TEXTS_OF_A_SCALAR ** of_metadata;
@@ -80,8 +87,7 @@ export async function aggregate(
  */
 function groupsSql(
   wanted: AggregateQuery,
-  range: TimeRange,
-  summed: Summed | undefined,
+  { range, has_few, summed }: Known,
   parameters: Parameters,
 ): { sql: string; groupings: Grouping[] } {
   const kinds = wanted.group_by;
@@ -90,7 +96,7 @@ function groupsSql(
   const slices = slicesOf(segments, kinds.includes("hour") ? HOUR_MS : DAY_MS);
   const by_time = isByTime(wanted) && kinds.every(isTime);
   const groups = by_time ? undefined : groupHoursOf(wanted, summed);
-  const by_hour = holdHours(slices) && (by_time || groups !== undefined);
+  const by_hour = holdHours(slices) && (by_time || groups !== undefined) && arePreferred(wanted, has_few);
   const at = by_hour ? `hour * ${HOUR_MS}` : "timestamp";
   const [sums, from] = by_hour
     ? [SUMS_OF_SUMS, `(${hoursSql(wanted, parameters, groups)})`]

@@ -21,9 +21,13 @@ type Sample = (parameters: Parameters) => string;
 
 /**
  * The keys of the newest events, level by level: first the keys, then their values. `connection` is in a transaction.
- * The events are scanned in the engine; the result is bounded.
+ * The events are scanned in the engine; the result is bounded. `has_few`: as of `Companies`.
  */
-export async function metadataKeys(connection: DuckDBConnection, wanted: KeysQuery): Promise<KeysResult> {
+export async function metadataKeys(
+  connection: DuckDBConnection,
+  wanted: KeysQuery,
+  has_few: boolean,
+): Promise<KeysResult> {
   const newest: SearchQuery = {
     ...wanted,
     sort_by: "timestamp",
@@ -31,7 +35,7 @@ export async function metadataKeys(connection: DuckDBConnection, wanted: KeysQue
     limit: wanted.max_events,
     offset: 0,
   };
-  const { total, where } = await placeByTime(connection, newest);
+  const { total, where } = await placeByTime(connection, newest, has_few);
   if (where === undefined) return { keys: [], events: 0, all_events: true, all_keys: true };
   const { events, sample } = await sampleOf(connection, newest, where, wanted.max_bytes);
   const found = new Map<string, Found>();

@@ -29,6 +29,11 @@ export function isBySubscription({ metadata = {}, ...filter }: EventFilter): boo
   );
 }
 
+/** Whether to read sums by hour: few events are summed faster than sums and the events of the hours that are cut. */
+export function arePreferred({ start_ms = 0, end_ms = 0 }: EventFilter, has_few: boolean): boolean {
+  return !has_few || (start_ms % HOUR_MS === 0 && end_ms % HOUR_MS === 0);
+}
+
 /** The group sums to read: those of this name, up to this event. */
 export interface GroupHours {
   name: string;
@@ -78,10 +83,23 @@ function wholeHoursSql(
 /** The events: summed by hour, as one hour may hold millions; with `groups` as sums of one each. */
 function eventRowsSql(filter: EventFilter, groups: GroupHours | undefined, parameters: Parameters): string {
   const from = `FROM usage_events WHERE ${whereSql(filter, parameters)}`;
-  if (groups === undefined) return `SELECT timestamp // ${HOUR_MS} AS hour, ${EVENT_SUMS} ${from} GROUP BY 1`;
+  if (groups === undefined) {
+    const hour = onlyHour(filter);
+    // A sum without groups takes half a millisecond less.
+    return hour === undefined
+      ? `SELECT timestamp // ${HOUR_MS} AS hour, ${EVENT_SUMS} ${from} GROUP BY 1`
+      : `SELECT ${parameters.integer(hour)} AS hour, ${EVENT_SUMS} ${from} HAVING events > 0`;
+  }
   const { subscription_id, value } = groupsOf(groups.name, parameters);
   return `SELECT ${subscription_id} AS subscription_id, ${value} AS value,
     timestamp // ${HOUR_MS} AS hour, usage AS total, 1 AS events, usage AS low, usage AS high ${from}`;
+}
+
+/** The hour that the filter's window is within; undefined for several. */
+function onlyHour({ start_ms, end_ms }: EventFilter): number | undefined {
+  if (start_ms === undefined || end_ms === undefined) return undefined;
+  const hour = Math.floor(start_ms / HOUR_MS);
+  return end_ms <= (hour + 1) * HOUR_MS ? hour : undefined;
 }
 
 /** The query without bounds of time that exclude nothing: where they cut an hour they are slow. */

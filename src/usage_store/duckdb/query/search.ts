@@ -5,7 +5,7 @@ import type { SearchPosition, SearchQuery, SearchResult, StoredEvent } from "../
 import { toMillionths } from "../append/append_request.ts";
 import { whereSql } from "./filters.ts";
 import { type PageHours, pageHours } from "./page_hours.ts";
-import { hoursSql, isByTime } from "./rollup.ts";
+import { arePreferred, hoursSql, isByTime } from "./rollup.ts";
 import { asDecimal, asNumber, asText, asUuid, chunksOf, Parameters, query } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
 
@@ -24,11 +24,15 @@ interface Place {
 
 /**
  * The page and the count, of one instant: `connection` is in a transaction. The page is located first, by few and
- * narrow columns, so that whole events are read of that place only.
+ * narrow columns, so that whole events are read of that place only. `has_few`: as of `Companies`.
  */
-export async function search(connection: DuckDBConnection, wanted: SearchQuery): Promise<SearchResult> {
+export async function search(
+  connection: DuckDBConnection,
+  wanted: SearchQuery,
+  has_few: boolean,
+): Promise<SearchResult> {
   const find = wanted.sort_by === "usage" ? placeByUsage : placeByTime;
-  const { total, where, skip } = await find(connection, wanted);
+  const { total, where, skip } = await find(connection, wanted, has_few);
   if (where === undefined) return { rows: [], total, next: null };
   const parameters = new Parameters();
   const found = await query(
@@ -44,9 +48,13 @@ export async function search(connection: DuckDBConnection, wanted: SearchQuery):
 }
 
 /** Locates the page by its hours. */
-export async function placeByTime(connection: DuckDBConnection, wanted: SearchQuery): Promise<Place> {
+export async function placeByTime(
+  connection: DuckDBConnection,
+  wanted: SearchQuery,
+  has_few: boolean,
+): Promise<Place> {
   const { after, sort_order, start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER } = wanted;
-  const { total, skip, first, last } = await hoursOfPage(connection, wanted);
+  const { total, skip, first, last } = await hoursOfPage(connection, wanted, has_few);
   if (last === undefined) return { total, where: undefined, skip };
   const [from = 0, until = Number.MAX_SAFE_INTEGER] = sort_order === "asc" ? [first, last] : [last, first];
   const span = {
@@ -62,11 +70,16 @@ export async function placeByTime(connection: DuckDBConnection, wanted: SearchQu
 }
 
 /** Counts by hour, from the sums by hour where these suffice. */
-async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): Promise<PageHours> {
+async function hoursOfPage(
+  connection: DuckDBConnection,
+  wanted: SearchQuery,
+  has_few: boolean,
+): Promise<PageHours> {
   const parameters = new Parameters();
-  const hour_counts = isByTime(wanted)
-    ? hoursSql(wanted, parameters)
-    : `SELECT timestamp // ${HOUR_MS} AS hour, count(*) AS events FROM usage_events
+  const hour_counts =
+    isByTime(wanted) && arePreferred(wanted, has_few)
+      ? hoursSql(wanted, parameters)
+      : `SELECT timestamp // ${HOUR_MS} AS hour, count(*) AS events FROM usage_events
       WHERE ${whereSql(wanted, parameters)} GROUP BY hour`;
   const chunks = await chunksOf(
     connection,
@@ -85,13 +98,17 @@ async function hoursOfPage(connection: DuckDBConnection, wanted: SearchQuery): P
 }
 
 /** Counts, and locates the page by the first and last usage and id on it. */
-async function placeByUsage(connection: DuckDBConnection, wanted: SearchQuery): Promise<Place> {
+async function placeByUsage(
+  connection: DuckDBConnection,
+  wanted: SearchQuery,
+  has_few: boolean,
+): Promise<Place> {
   const { after } = wanted;
   const [ahead, behind] = sidesOf(wanted);
   const counting = new Parameters();
   const [[total] = []] = await query(
     connection,
-    isByTime(wanted)
+    isByTime(wanted) && arePreferred(wanted, has_few)
       ? `SELECT coalesce(sum(events), 0) FROM (${hoursSql(wanted, counting)})`
       : `SELECT count(*) FROM usage_events WHERE ${whereSql(wanted, counting)}`,
     counting,
@@ -118,7 +135,7 @@ async function placeByUsage(connection: DuckDBConnection, wanted: SearchQuery): 
 }
 
 /** The comparisons for events after a place in the order, and before. */
-function sidesOf({ sort_order }: SearchQuery): readonly [ahead: "<" | ">", behind: "<" | ">"] {
+export function sidesOf({ sort_order }: SearchQuery): readonly [ahead: "<" | ">", behind: "<" | ">"] {
   return sort_order === "asc" ? [">", "<"] : ["<", ">"];
 }
 

@@ -1,0 +1,78 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { HOUR_MS } from "../../time_buckets.ts";
+import type { EventFilter } from "../../port.ts";
+import type { TimeRange } from "../query/rollup.ts";
+import { asNumber, query } from "../engine/sql.ts";
+
+/** What is known of a company's stored events without asking the engine. */
+interface CompanyFacts extends TimeRange {
+  events: number;
+}
+
+const NOTHING: Readonly<CompanyFacts> = { events: 0, min_timestamp: 0, max_timestamp: 0 };
+
+/** What is known of each company's events: queries leave out bounds that exclude nothing, and read few in other ways. */
+export class Companies {
+  readonly #known = new Map<number, CompanyFacts>();
+  readonly #all: TimeRange = { min_timestamp: HOUR_MS, max_timestamp: 0 };
+  readonly #few_events: number;
+
+  private constructor(few_events: number) {
+    this.#few_events = few_events;
+  }
+
+  /**
+   * By the sums by hour, which are fewer than the events: a range is up to an hour wider on both sides. `few_events`: below
+   * it there are few.
+   */
+  static async read(connection: DuckDBConnection, few_events: number): Promise<Companies> {
+    const companies = new Companies(few_events);
+    for (const row of await query(
+      connection,
+      "SELECT company_id, sum(events)::BIGINT, min(hour), max(hour) FROM usage_hours GROUP BY company_id",
+    )) {
+      const [company_id = 0, events = 0, first = 0, last = 0] = row.map(asNumber);
+      companies.widen(company_id, first * HOUR_MS);
+      companies.widen(company_id, (last + 1) * HOUR_MS - 1);
+      companies.count(company_id, events);
+    }
+    return companies;
+  }
+
+  /** From the first event of all companies to the last; the first is above the last when there are none. */
+  get range(): TimeRange {
+    return this.#all;
+  }
+
+  /** The range of a company's events. */
+  rangeOf(company_id: number): TimeRange {
+    return this.#known.get(company_id) ?? NOTHING;
+  }
+
+  /** Whether few events are within the filter's bounds of time, were they spread evenly, each with this `weight`. */
+  haveFew({ company_id, start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER }: EventFilter, weight = 1): boolean {
+    const { events, min_timestamp, max_timestamp } = this.#known.get(company_id) ?? NOTHING;
+    const ms = Math.min(end_ms, max_timestamp + 1) - Math.max(start_ms, min_timestamp);
+    const share = Math.max(ms, 0) / (max_timestamp + 1 - min_timestamp);
+    return events * share * weight < this.#few_events;
+  }
+
+  /** Widens the ranges. Call before a commit, so that no query finds an event outside of it. */
+  widen(company_id: number, timestamp: number): void {
+    widen(this.#all, timestamp);
+    const facts = this.#known.get(company_id);
+    if (facts !== undefined) widen(facts, timestamp);
+    else this.#known.set(company_id, { events: 0, min_timestamp: timestamp, max_timestamp: timestamp });
+  }
+
+  /** Counts events that were stored. */
+  count(company_id: number, events: number): void {
+    const facts = this.#known.get(company_id);
+    if (facts !== undefined) facts.events += events;
+  }
+}
+
+function widen(range: TimeRange, timestamp: number): void {
+  if (timestamp < range.min_timestamp) range.min_timestamp = timestamp;
+  if (timestamp > range.max_timestamp) range.max_timestamp = timestamp;
+}
