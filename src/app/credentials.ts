@@ -3,7 +3,7 @@ import type { Environment, KeyRole } from "../core/access.ts";
 /** One attempt to sign in. */
 export interface Attempt {
   address: string | null;
-  /** The accounts whose password it may be; an unknown email or clientId as it is. */
+  /** The accounts whose password it may be, and names that nobody has, such as an unknown clientId. */
   names: readonly string[];
   /**
    * Whether a person chose the secret. A random one of 256 bits can't be guessed from many networks either, so it has

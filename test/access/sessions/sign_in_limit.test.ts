@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { apiOf, type Service, PASSWORD, startService, TestClock } from "../../support/harness.ts";
+import { type Api, apiOf, type Service, PASSWORD, startService, TestClock } from "../../support/harness.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
 let service: Service;
@@ -92,5 +92,77 @@ describe("one account", () => {
       Array.from({ length: 150 }, (_, i) => signIn(from(i), "wrong", "nobody@example.com")),
     );
     expect(statuses.filter((status) => status === 401)).toHaveLength(100);
+  });
+});
+
+describe("whether another company has an email cannot be told by the limits: decision 0145", () => {
+  const OWN = "a password of my own";
+  type Step = [who: "unnamed" | "mine" | "theirs" | "own password", times: number];
+
+  test.each<[string, Step[]]>([
+    [
+      "without a company, then in each",
+      [
+        ["unnamed", 11],
+        ["mine", 2],
+        ["theirs", 2],
+      ],
+    ],
+    [
+      "in my company, then in theirs",
+      [
+        ["mine", 11],
+        ["unnamed", 2],
+        ["theirs", 2],
+      ],
+    ],
+    [
+      "in theirs, then in mine",
+      [
+        ["theirs", 11],
+        ["unnamed", 2],
+        ["mine", 2],
+      ],
+    ],
+    [
+      "by turns",
+      [
+        ["theirs", 6],
+        ["unnamed", 6],
+        ["theirs", 6],
+        ["mine", 11],
+        ["unnamed", 6],
+      ],
+    ],
+    [
+      "with an account of my own",
+      [
+        ["own password", 12],
+        ["theirs", 2],
+        ["unnamed", 12],
+        ["theirs", 12],
+      ],
+    ],
+  ])("%s", async (_, steps) => {
+    const other = await service.addTenant();
+    const companies = { mine: service.company_id, theirs: other.company_id };
+    const statusesOf = async (email: string, from: string, companies_with_it: Api[]) => {
+      for (const api of companies_with_it) {
+        const password = api === service.api ? OWN : PASSWORD;
+        expect((await api("POST", "/users", { email, name: "U", role: "admin", password })).status).toBe(201);
+      }
+      const login = apiOf(service.url, { "x-forwarded-for": from });
+      const statuses: number[] = [];
+      for (const [who, times] of steps) {
+        const named = who === "mine" || who === "theirs" ? { company_id: companies[who] } : {};
+        const body = { email, password: who === "own password" ? OWN : "wrong", ...named };
+        for (let i = 0; i < times; i++) statuses.push((await login("POST", "/login", body)).status);
+      }
+      return statuses;
+    };
+    const own = steps.some(([who]) => who === "own password") ? [service.api] : [];
+    const known = await statusesOf("known@example.com", "203.0.113.1", [...own, other.api]);
+    expect(await statusesOf("unknown@example.com", "203.0.113.2", own)).toEqual(known);
+    expect(known).toContain(429);
   });
 });
