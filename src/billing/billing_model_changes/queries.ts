@@ -3,6 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { filterOnly, idIn } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
@@ -61,13 +62,10 @@ export async function listAppliedChanges(
   const t = tx.q.use(billingModelChangeTable);
   const { subscription_id, old_billing_model_id, new_billing_model_id, effective_at } = t;
   const is_due = due_by === undefined ? undefined : and(eq(t.status, "scheduled"), lte(effective_at, due_by));
+  const counts = and(inCompany(tx), or(eq(t.status, "applied"), is_due));
   const rows = await selectRows(tx.q, t, {
     columns: { subscription_id, old_billing_model_id, new_billing_model_id, effective_at },
-    where: and(
-      inCompany(tx),
-      inArray(subscription_id, [...subscription_ids]),
-      or(eq(t.status, "applied"), is_due),
-    ),
+    where: and(idIn(subscription_id, subscription_ids), filterOnly(counts)),
     order: asc(effective_at),
   });
   return rows;

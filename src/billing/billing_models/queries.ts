@@ -1,8 +1,8 @@
-import { and, asc, eq, inArray, type SQL } from "drizzle-orm";
+import { and, asc, eq, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { containing } from "../../store/expressions.ts";
+import { containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -51,7 +51,7 @@ export async function findStoredModels(
   const billing_models = q.use(billingModelTable);
   const rows = await selectRows(q, billing_models, {
     columns: billingModelColumns(q),
-    where: and(eq(billing_models.company_id, scope.company_id), inArray(billing_models.id, [...ids])),
+    where: and(idIn(billing_models.id, ids), filterOnly(eq(billing_models.company_id, scope.company_id))),
   });
   return new Map(rows.map((row) => [row.id, row]));
 }

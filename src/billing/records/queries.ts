@@ -3,7 +3,10 @@ import type { Slice } from "../../core/pagination.ts";
 import type { Bounds } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { filterOnly, idIn } from "../../store/expressions.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { BillLine } from "../rating/bill_line.ts";
@@ -113,7 +116,7 @@ export async function listCountedPeriods(
 
 function ofSubscriptions({ q, scope }: ReadTx, ids: readonly number[]): SQL | undefined {
   const t = q.use(billingRecordTable);
-  return and(eq(t.company_id, scope.company_id), inArray(t.subscription_id, [...ids]));
+  return and(idIn(t.subscription_id, ids), filterOnly(eq(t.company_id, scope.company_id)));
 }
 
 /** Up to when the records of a subscription's periods from `start` on have counted events, at the latest. */
@@ -154,6 +157,12 @@ export interface RecordedPart {
   created_at: IsoInstant;
 }
 
+const partColumns = oncePerDialect((q) => {
+  const { id, subscription_id, billingStartAt, sequence, ...t } = q.use(billingRecordTable);
+  const { usage_until, usage_seq, lines, created_at } = t;
+  return { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at };
+});
+
 /** The records of periods that start at `starts`, first to last. */
 export async function listRecorded(
   tx: ReadTx,
@@ -161,9 +170,8 @@ export async function listRecorded(
   starts: readonly IsoInstant[],
 ): Promise<RecordedPart[]> {
   const t = tx.q.use(billingRecordTable);
-  const { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at } = t;
   return selectRows(tx.q, t, {
-    columns: { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at },
+    columns: partColumns(tx.q),
     where: and(ofSubscriptions(tx, subscription_ids), inArray(t.billingStartAt, [...starts])),
     order: [asc(t.subscription_id), asc(t.billingStartAt), asc(t.sequence)],
   });
@@ -179,13 +187,17 @@ export async function insertRecords(
   { q, now }: Tx,
   records: readonly (NewRecord & { usage_seq: number })[],
 ): Promise<(BillingRecord & { lines: BillLine[] })[]> {
-  if (records.length === 0) return [];
   const t = q.use(billingRecordTable);
-  const rows = await q
-    .insert(t)
-    .values(records.map((record) => ({ ...record, ...stamped(now) })))
-    .onConflictDoNothing({ target: [t.subscription_id, t.billingStartAt, t.sequence] })
-    .returning({ ...recordColumns(q), lines: t.lines });
+  const stamps = stamped(now);
+  const rows = await insertRows(
+    q,
+    t,
+    records.map((record) => ({ ...record, ...stamps })),
+    {
+      returning: writtenColumns(q),
+      on_conflict_skip: [t.subscription_id, t.billingStartAt, t.sequence],
+    },
+  );
   return rows.map(toRecord).toSorted((a, b) => a.id - b.id);
 }
 
@@ -197,6 +209,11 @@ export function toRecord<R extends { billedUnits: string }>(
 }
 
 const recordColumns = (q: Reads) => columnsOf(q.use(billingRecordTable), BillingRecord);
+
+const writtenColumns = oncePerDialect((q) => ({
+  ...recordColumns(q),
+  lines: q.use(billingRecordTable).lines,
+}));
 
 /** Which billing records are meant; each field that is given narrows further. */
 interface RecordFilter {

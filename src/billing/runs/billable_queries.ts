@@ -1,6 +1,8 @@
 import { and, asc, eq, gt, inArray } from "drizzle-orm";
 import type { IsoInstant } from "../../core/time.ts";
+import { filterOnly, idIn } from "../../store/expressions.ts";
 import { matching } from "../../store/list_rows.ts";
+import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { listAppliedChanges } from "../billing_model_changes/queries.ts";
@@ -20,6 +22,11 @@ interface BillableFilter {
   due_by?: IsoInstant | undefined;
 }
 
+const billableColumns = oncePerDialect((q) => {
+  const { id, started_at, ends_at, billing_anchor_day } = q.use(subscriptionTable);
+  return { id, started_at, ends_at, billing_anchor_day, billing_model: billingModelColumns(q) };
+});
+
 /** Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements. */
 export async function listBillable(
   tx: ReadTx,
@@ -28,20 +35,11 @@ export async function listBillable(
   const t = tx.q.use(subscriptionTable);
   const billing_models = tx.q.use(billingModelTable);
   const { company_id, client_id } = tx.scope;
+  const owned = matching(t, { company_id, client_id });
   const rows = await selectRows(tx.q, t, {
-    columns: {
-      id: t.id,
-      started_at: t.started_at,
-      ends_at: t.ends_at,
-      billing_anchor_day: t.billing_anchor_day,
-      billing_model: billingModelColumns(tx.q),
-    },
+    columns: billableColumns(tx.q),
     joins: [[billing_models, eq(billing_models.id, t.billing_model_id)]],
-    where: and(
-      matching(t, { company_id, client_id }),
-      gt(t.id, after_id),
-      ids === undefined ? undefined : inArray(t.id, [...ids]),
-    ),
+    where: and(gt(t.id, after_id), ids === undefined ? owned : and(idIn(t.id, ids), filterOnly(owned))),
     order: asc(t.id),
     limit,
   });

@@ -5,6 +5,7 @@ import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { companyOwned } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { changeRows } from "../../store/update_rows.ts";
 import type { Queries, ReadTx, Tx } from "../../store/store.ts";
 import { BillingRun, BillingRunDetail } from "./model.ts";
 import { billingRunTable } from "./tables.ts";
@@ -27,7 +28,11 @@ export async function updateRun(
   { id, status, counts, totals, errors, finished_at, updated_at }: BillingRunDetail,
 ): Promise<void> {
   const t = q.use(billingRunTable);
-  await q.update(t).set({ status, counts, totals, errors, finished_at, updated_at }).where(eq(t.id, id));
+  await changeRows(q, t, {
+    set: { status, counts, totals, errors, finished_at, updated_at },
+    where: eq(t.id, id),
+    returning: { id: t.id },
+  });
 }
 
 export async function deleteRun(q: Queries, id: number): Promise<void> {

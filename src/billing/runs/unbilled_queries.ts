@@ -3,6 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { filterOnly, idIn } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
@@ -63,7 +64,10 @@ export async function deleteBilled(
   const subscription_ids = [...new Set(records.map(({ subscription_id }) => subscription_id))];
   const rows = await selectRows(q, t, {
     columns: { id: t.id, subscription_id: t.subscription_id, from: t.from },
-    where: and(matching(t, { company_id, reason: "late" }), inArray(t.subscription_id, subscription_ids)),
+    where: and(
+      idIn(t.subscription_id, subscription_ids),
+      filterOnly(matching(t, { company_id, reason: "late" })),
+    ),
   });
   const billed = new Set(records.map((record) => `${record.subscription_id} ${record.billingStartAt}`));
   const ids = rows.filter((row) => billed.has(`${row.subscription_id} ${row.from}`)).map(({ id }) => id);
