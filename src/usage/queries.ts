@@ -1,7 +1,7 @@
-import { and, eq, type SQL } from "drizzle-orm";
-import { listOf } from "../store/expressions.ts";
+import { and, asc, eq, gt, type SQL } from "drizzle-orm";
+import { nextTurn } from "../core/chunk.ts";
+import { selectRows } from "../store/select_rows.ts";
 import type { ReadTx } from "../store/store.ts";
-import { findRow } from "../store/list_rows.ts";
 import { subscriptionTable } from "../billing/subscriptions/tables.ts";
 
 /** The condition of the subscriptions in the scope: of a company, or of one of its clients. */
@@ -13,13 +13,28 @@ export function subscriptionInScope({ q, scope }: ReadTx): SQL | undefined {
   );
 }
 
-/** The external ids of all subscriptions in the scope, by id. */
-export async function listExternalIds(tx: ReadTx): Promise<Map<number, string>> {
-  const t = tx.q.use(subscriptionTable);
-  const row = await findRow(tx.q, t, {
-    columns: { ids: listOf(t.id), external_ids: listOf(t.external_subscription_id) },
-    where: subscriptionInScope(tx),
-  });
-  const external_ids = row?.external_ids ?? [];
-  return new Map((row?.ids ?? []).map((id, i) => [id, external_ids[i] ?? ""]));
+/** Subscriptions of one page: so many are read in about a millisecond. */
+const PAGE = 1_000;
+
+/** The external ids of all subscriptions in the scope, page by page, with a turn for everything else in between. */
+export async function* listExternalIds(
+  tx: ReadTx,
+): AsyncGenerator<{ id: number; external_subscription_id: string }[]> {
+  const { id, external_subscription_id } = tx.q.use(subscriptionTable);
+  let last: string | undefined;
+  do {
+    const rows = await selectRows(tx.q, tx.q.use(subscriptionTable), {
+      columns: { id, external_subscription_id },
+      // The index that keeps them unique has them in this order.
+      where: and(
+        subscriptionInScope(tx),
+        last === undefined ? undefined : gt(external_subscription_id, last),
+      ),
+      order: asc(external_subscription_id),
+      limit: PAGE,
+    });
+    yield rows;
+    last = rows.at(PAGE - 1)?.external_subscription_id;
+    await nextTurn();
+  } while (last !== undefined);
 }

@@ -34,8 +34,11 @@ export const exportUsage = operation({
     const { company_id } = scopeOf(ctx.actor);
     const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, input)]);
     const filter = await filterOf(ctx, input, company?.timezone ?? "UTC");
-    const external_ids = await listExternalIds(readTx(ctx));
-    const keys = new Map([...external_ids].map(([id, external]) => [id, compositeKey(company_id, external)]));
+    const keys = new Map<number, string>();
+    for await (const page of listExternalIds(readTx(ctx))) {
+      for (const { id, external_subscription_id } of page)
+        keys.set(id, compositeKey(company_id, external_subscription_id));
+    }
     const { format } = input;
     const query = { ...filter, format, sort: sortOf(input), keys };
     const limits = {

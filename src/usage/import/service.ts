@@ -40,7 +40,9 @@ export const listSubscriptionKeys = operation({
   input: strict({ subscription_field: oneOf(["external_subscription_id", "subscription_id"]) }),
   output: Type.Array(Type.String()),
   async run(ctx, { subscription_field }) {
-    const external_ids = [...(await listExternalIds(readTx(ctx))).values()];
+    const external_ids: string[] = [];
+    for await (const page of listExternalIds(readTx(ctx)))
+      external_ids.push(...page.map(({ external_subscription_id }) => external_subscription_id));
     if (subscription_field === "external_subscription_id") return external_ids;
     const { company_id } = scopeOf(ctx.actor);
     return external_ids.map((id) => compositeKey(company_id, id));

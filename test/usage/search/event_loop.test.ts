@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
 import { foldGroups } from "../../../src/usage/search/groups.ts";
+import { listExternalIds } from "../../../src/usage/queries.ts";
 import { findSubscriptionNames } from "../../../src/usage/search/queries.ts";
 import { insertRows } from "../../../src/store/insert_rows.ts";
 import { useService } from "../../support/harness.ts";
@@ -43,9 +44,8 @@ test("names and groups of many thousand subscriptions are found in turns", async
   );
   const ids = written.map(({ id }) => id);
 
-  const found = await turnsDuring(() =>
-    findSubscriptionNames({ q: deps.store.read, scope: { company_id }, now: Temporal.Now.instant() }, ids),
-  );
+  const tx = { q: deps.store.read, scope: { company_id }, now: Temporal.Now.instant() };
+  const found = await turnsDuring(() => findSubscriptionNames(tx, ids));
   expect(found.turns).toBeGreaterThanOrEqual(turnsOf(1_000));
   expect(found.result.size).toBe(SUBSCRIPTIONS);
   expect(found.result.get(ids[7] ?? 0)).toMatchObject({
@@ -53,6 +53,15 @@ test("names and groups of many thousand subscriptions are found in turns", async
     client_name: "Client",
     product_name: "Product",
   });
+
+  const listed = await turnsDuring(async () => {
+    const known: { id: number; external_subscription_id: string }[] = [];
+    for await (const page of listExternalIds(tx)) known.push(...page);
+    return known;
+  });
+  expect(listed.turns).toBeGreaterThanOrEqual(turnsOf(1_000));
+  const inOrder = listed.result.toSorted((a, b) => a.id - b.id);
+  expect(inOrder).toEqual(ids.map((id, i) => ({ id, external_subscription_id: `e${i}` })));
 
   const usage = { total_usage: "0.1", event_count: 1, min_usage: "0.1", max_usage: "0.1" };
   const groups = ids.map((id) => ({ keys: [id], ...usage }));

@@ -95,7 +95,8 @@ export async function queryMany<T>(
   for (let i = 0; i < result.chunkCount; i++) {
     const chunk = result.getChunk(i);
     const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
-    for (let row = 0; row < chunk.rowCount; row++) {
+    const { rowCount } = chunk;
+    for (let row = 0; row < rowCount; row++) {
       if (found.length > 0 && row % ROWS_AT_ONCE === 0) await nextTurn();
       found.push(read(columns.map((column) => column.getItem(row))));
     }

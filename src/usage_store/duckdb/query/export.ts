@@ -187,9 +187,11 @@ async function enterKeys(
   await connection.run("CREATE TEMP TABLE export_keys (subscription_id INTEGER, key VARCHAR)");
   for (const batch of chunks([...keys], KEYS_AT_ONCE)) {
     const parameters = new Parameters();
-    const ids = parameters.integers(batch.map(([id]) => id));
-    const texts = parameters.texts(batch.map(([, key]) => keyText(key)));
-    await query(connection, `INSERT INTO export_keys SELECT unnest(${ids}), unnest(${texts})`, parameters);
+    // As texts: made of single values, lists take five times as long.
+    const ids = parameters.text(JSON.stringify(batch.map(([id]) => id)));
+    const texts = parameters.text(JSON.stringify(batch.map(([, key]) => keyText(key))));
+    const sql = `unnest(from_json(${ids}, '["INTEGER"]')), unnest(from_json(${texts}, '["VARCHAR"]'))`;
+    await query(connection, `INSERT INTO export_keys SELECT ${sql}`, parameters);
   }
 }
 
