@@ -5,7 +5,7 @@ import type { Reads } from "../store/store.ts";
 import { findCredentials } from "./api_keys/queries.ts";
 import { validSecrets } from "./api_keys/rules.ts";
 import { findAccess } from "./oauth/token_queries.ts";
-import { isTokenEnded } from "./sessions/queries.ts";
+import { findTokenHolder, isTokenEnded } from "./sessions/queries.ts";
 import type { KeyClaims, TokenVerifier, UserClaims } from "./sessions/tokens.ts";
 import { findAccount } from "./users/queries.ts";
 
@@ -23,16 +23,15 @@ export async function authenticate(
   return claims.kind === "key" ? authenticateKey(q, claims, now) : authenticateUser(q, claims);
 }
 
-async function authenticateUser(
-  q: Reads,
-  { user_id, token_version, token_id: id, expires_ms }: UserClaims,
-): Promise<Actor> {
-  const [account, is_ended] = await Promise.all([findAccount(q, user_id), isTokenEnded(q, id)]);
-  if (is_ended) throw new AppError("unauthorized", "The token was signed out: sign in again");
-  if (account?.token_version !== token_version) {
+async function authenticateUser(q: Reads, claims: UserClaims): Promise<Actor> {
+  const { user_id, token_version, token_id: id, expires_ms } = claims;
+  const holder = await findTokenHolder(q, claims);
+  if (holder?.is_ended ?? (await isTokenEnded(q, id)))
+    throw new AppError("unauthorized", "The token was signed out: sign in again");
+  if (holder?.token_version !== token_version) {
     throw new AppError("unauthorized", "The token has been ended by a change to its user: sign in again");
   }
-  const { email, company_id, client_id, role } = account;
+  const { email, company_id, client_id, role } = holder;
   return { kind: "user", user_id, email, company_id, client_id, role, token: { id, expires_ms } };
 }
 

@@ -24,7 +24,7 @@ const ANONYMOUS: Actor = { kind: "anonymous" };
  */
 export async function signIn(
   deps: Deps,
-  { levels, counted }: { levels: readonly Level[]; counted: boolean },
+  { levels, counted, is_list }: { levels: readonly Level[]; counted: boolean; is_list: boolean },
   arrived: Arrived,
 ): Promise<Actor> {
   const { request, server } = arrived;
@@ -32,7 +32,8 @@ export async function signIn(
     watchAddress(deps, request, server);
     return ANONYMOUS;
   }
-  const actor = await authenticate(deps, request).catch((error: unknown) => {
+  const { read, read_at_once } = deps.store;
+  const actor = await authenticate(deps, request, is_list ? read_at_once : read).catch((error: unknown) => {
     watchAddress(deps, request, server);
     throw error;
   });

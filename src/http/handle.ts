@@ -43,6 +43,8 @@ export interface Row {
   detail: { summary: string; [name: string]: unknown };
   /** Whether the body is read as JSON first; else `run` reads it. */
   reads_body: boolean;
+  /** Whether it answers a list, which may be large. */
+  is_list: boolean;
   /** A method, so that a row may declare the input type that its own schemas check. */
   run(exchange: Exchange): Promise<Answer>;
   /** The same route for client users. */

@@ -66,7 +66,8 @@ function rowOf<I extends TObject, O extends TSchema>(
   { input: accepted, summary, description, responses, ...options }: Options<Static<O>> & { input: TObject },
 ): Row {
   const { output: made, name } = operation;
-  const { status = 200, goes_on, sends, bare = "data" in (made.properties ?? {}) } = options;
+  const is_list = "data" in (made.properties ?? {});
+  const { status = 200, goes_on, sends, bare = is_list } = options;
   const [method = "", path = ""] = line.split(" ");
   const parts = partsOf(method, path, accepted);
   const body = bare ? made : dataOf(made);
@@ -90,6 +91,7 @@ function rowOf<I extends TObject, O extends TSchema>(
       ...(responses && { responses }),
     },
     reads_body: true,
+    is_list,
     async run({ ctx, input }: Exchange<Static<I>>) {
       const output = call(ctx, operation, input);
       if (sends) return { status, answer: await sends(output) };
@@ -112,6 +114,7 @@ export function endpoint<P extends TObject>(
     schemas: { ...(params && { params: fromStrings(params) }), response },
     detail,
     reads_body: false,
+    is_list: false,
     async run(exchange: Exchange<Static<P>>) {
       return { status, answer: await serve(exchange) };
     },

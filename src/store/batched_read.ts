@@ -28,7 +28,7 @@ export function batchedRead<G, K, V>(
 
   return (q, group, keys = []) => {
     // Nobody to wait for, while others wait for the transaction.
-    if (q.is_transaction) return read(q, group, [...new Set(keys)]);
+    if (q.reads_at_once) return read(q, group, [...new Set(keys)]);
     const batches = under_way.get(q) ?? new Map<G, Batch<K, V>>();
     under_way.set(q, batches);
     const batch = batches.get(group) ?? begin(q, group, batches);

@@ -24,12 +24,18 @@ interface Waiting {
 export class CommitQueue {
   readonly #writer: Writer;
   readonly #bounds: { group_ms: number; busy_ms: number };
+  readonly #committed: () => void;
   readonly #waiting: Waiting[] = [];
   #draining: Promise<void> | null = null;
 
-  constructor(writer: Writer, { group_ms = GROUP.ms, busy_ms = BUSY_MS } = {}) {
+  /** `committed` is told of each commit before anyone else is. */
+  constructor(
+    writer: Writer,
+    { group_ms = GROUP.ms, busy_ms = BUSY_MS, committed = (): void => undefined } = {},
+  ) {
     this.#writer = writer;
     this.#bounds = { group_ms, busy_ms };
+    this.#committed = committed;
   }
 
   /**
@@ -81,6 +87,7 @@ export class CommitQueue {
         answers.push(await next.run());
       } while (group.length < GROUP.size && performance.now() < until);
       this.#run("COMMIT");
+      this.#committed();
       return answers;
     } catch (error) {
       if (this.#writer.inTransaction) this.#run("ROLLBACK");

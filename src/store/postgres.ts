@@ -59,7 +59,7 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
   const read = Object.assign(reads, {
     use: kit.use,
     run: runOn(reads),
-    is_transaction: false,
+    reads_at_once: false,
   }) as unknown as Reads;
   const current = new AsyncLocalStorage<Queries>();
 
@@ -79,6 +79,7 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
   return {
     dialect: "postgres",
     read,
+    read_at_once: read,
     async tx(work) {
       const outer = current.getStore();
       if (outer) return work(outer);

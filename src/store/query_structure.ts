@@ -16,7 +16,8 @@ export class QueryStructure {
   /** Adds a part of a query, as the query builder keeps it. */
   add(part: unknown): void {
     if (part instanceof StringChunk) {
-      this.key += part.value.join("");
+      const [text = "", ...others] = part.value;
+      this.key += others.length === 0 ? text : part.value.join("");
     } else if (part instanceof Column) {
       this.key += `\n${getTableName(part.table)}.${part.name}\n`;
     } else if (part instanceof Param) {

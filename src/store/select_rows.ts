@@ -32,7 +32,7 @@ export async function selectRows<F extends Selection>(
 ): Promise<RowOf<F>[]> {
   const reader = readerOf(query.columns);
   const structure = structureOf(table, query, reader);
-  const { text, values, is_prepared } = statementOf(q, structure, () => build(q, table, query));
+  const { text, values, is_prepared } = statementOf(q, structure, () => buildSelect(q, table, query));
   return readRows(query.columns, await q.run(text, values, is_prepared));
 }
 
@@ -77,7 +77,8 @@ function structureOf(
   return structure;
 }
 
-function build(
+/** A query as the query builder writes it. */
+export function buildSelect(
   q: Reads,
   table: PgTable | SQL,
   { columns, joins = [], left_joins = [], where, order, limit, offset }: RowQuery<Selection>,

@@ -2,11 +2,14 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
+import { is, Placeholder } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
+import type { SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
 import { columnKit } from "./columns.ts";
 import { sqliteColumns } from "./columns.sqlite.ts";
 import { CommitQueue } from "./commit_queue.ts";
 import { type Constraints, constraintError } from "./constraints.ts";
+import { ReadSnapshot } from "./read_snapshot.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.sqlite.ts";
@@ -27,17 +30,18 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   // From here on waiting for another process is done without holding up this one: see CommitQueue.
   writer.run("PRAGMA busy_timeout = 0");
   const reader = connect(file, { readonly: true });
+  const snapshot = new ReadSnapshot(reader);
 
-  const writes = drizzle(writer) as unknown as Parameters<typeof openHandle>[0];
-  const read = Object.assign(drizzle(reader), {
+  const writes = builderOn(writer) as unknown as Parameters<typeof openHandle>[0];
+  const read = Object.assign(builderOn(reader), {
     use: kit.use,
-    run: runOn(reader),
-    is_transaction: false,
+    run: runOn(reader, () => snapshot.begin()),
+    reads_at_once: false,
   }) as unknown as Reads;
   const run = runOn(writer);
   const uniqueIndexes = readUniqueIndexes(writer);
   const current = new AsyncLocalStorage<Queries>();
-  const commits = new CommitQueue(writer);
+  const commits = new CommitQueue(writer, { committed: snapshot.end });
 
   async function withHandle<T>(work: (q: Queries) => Promise<T>): Promise<T> {
     const handle = openHandle(writes, kit, run);
@@ -53,6 +57,7 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   return {
     dialect: "sqlite",
     read,
+    read_at_once: Object.assign(Object.create(read), { reads_at_once: true }),
     tx(work) {
       const outer = current.getStore();
       return outer ? work(outer) : commits.add(() => withHandle(work));
@@ -63,6 +68,7 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
     },
     async close() {
       await commits.idle();
+      snapshot.end();
       reader.close();
       writer.run("PRAGMA wal_checkpoint(TRUNCATE)");
       writer.close();
@@ -70,11 +76,25 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   };
 }
 
+/**
+ * The query builder of a connection. It writes a number as `+?`, which is the same value: SQLite looks into a plain
+ * `?` to plan by it, and so would plan the statement anew each time that the value is set. Decision 0153.
+ */
+function builderOn(database: Database) {
+  const builder = drizzle(database);
+  const { dialect } = builder as unknown as { dialect: SQLiteSyncDialect };
+  dialect.escapeParam = (_index: number, value?: unknown) =>
+    typeof value === "number" || is(value, Placeholder) ? "+?" : "?";
+  return builder;
+}
+
 /** Runs queries by their text; their statements stay prepared. */
 const runOn =
-  (database: Database): Run =>
-  async (text, values) =>
-    database.prepare(text).values(...(values as SQLQueryBindings[]));
+  (database: Database, before = (): void => undefined): Run =>
+  async (text, values) => {
+    before();
+    return database.prepare(text).values(...(values as SQLQueryBindings[]));
+  };
 
 /** Statements that a connection keeps prepared. */
 const STATEMENTS = 500;

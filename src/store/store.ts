@@ -14,8 +14,8 @@ export type Reads = Pick<Database, "select" | "selectDistinct" | "$count" | "wit
    * Families use `selectRows`, `insertRow` and `insertRows`.
    */
   readonly run: Run;
-  /** Whether it is a transaction's, which others may wait for. */
-  readonly is_transaction: boolean;
+  /** Whether it waits for no others to share a read: a transaction, which others may wait for, and `read_at_once`. */
+  readonly reads_at_once: boolean;
 };
 
 export type Run = (text: string, values: readonly unknown[], is_prepared: boolean) => Promise<unknown[][]>;
@@ -40,6 +40,11 @@ export interface Store {
   readonly dialect: "sqlite" | "postgres";
   /** Committed rows only, never those of a transaction still running. */
   readonly read: Reads;
+  /**
+   * The same for a request with a large answer. On SQLite it is ready in the turn in which the request came: Bun sends
+   * a later one in a dozen pieces. Decision 0155.
+   */
+  readonly read_at_once: Reads;
   /**
    * Runs `work` in one transaction and commits when it resolves; a nested call joins the outer one. Inside
    * are only queries and pure functions, since on PostgreSQL it may run again after a serialization failure.

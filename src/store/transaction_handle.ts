@@ -16,7 +16,7 @@ export function openHandle(connection: PgDatabase<PgQueryResultHKT>, { use }: Co
       if (!open) throw new Error("Cannot query: this transaction is over");
       if (name === "use") return use;
       if (name === "run") return run;
-      if (name === "is_transaction") return true;
+      if (name === "reads_at_once") return true;
       const member: unknown = Reflect.get(target, name);
       return typeof member === "function" ? member.bind(target) : member;
     },

@@ -6,6 +6,9 @@ export const UNOPENED_STORE: Store = {
   get read(): never {
     throw notOpened();
   },
+  get read_at_once(): never {
+    throw notOpened();
+  },
   tx: failUnopened,
   lock: failUnopened,
   ping: failUnopened,

@@ -3,7 +3,8 @@ import { eq } from "drizzle-orm";
 import { insertClient } from "../../src/tenancy/clients/queries.ts";
 import { clientTable } from "../../src/tenancy/clients/tables.ts";
 import { batchedRead } from "../../src/store/batched_read.ts";
-import { useService } from "../support/harness.ts";
+import { buildApp } from "../../src/server/http_app.ts";
+import { PASSWORD, TEST_STORE, useService } from "../support/harness.ts";
 
 const service = useService();
 
@@ -101,3 +102,28 @@ test("a transaction reads at once, by itself: the event loop does not turn while
   expect(reads).toContainEqual({ company_id, keys: ["inside"] });
   expect(reads).toContainEqual({ company_id, keys: ["outside"] });
 });
+
+test.if(TEST_STORE === "sqlite")(
+  "a list is answered in the turn of its request, which waits for no others",
+  async () => {
+    const app = buildApp(service.deps);
+    const { token } = (
+      await service.anonymous("POST", "/login", { email: service.admin_email, password: PASSWORD })
+    ).body;
+    const ask = async (path: string) => {
+      let has_turned = false;
+      const turn = setImmediate(() => {
+        has_turned = true;
+      });
+      const headers = { authorization: `Bearer ${token}` };
+      const response = await app.handle(new Request(`http://localhost/api/v1${path}`, { headers }));
+      clearImmediate(turn);
+      return { status: response.status, has_turned };
+    };
+    // The token's signature is verified at its first use only.
+    await ask("/me");
+    for (const path of ["/clients", "/subscriptions?limit=1"])
+      expect(await ask(path)).toEqual({ status: 200, has_turned: false });
+    expect(await ask("/me")).toEqual({ status: 200, has_turned: true });
+  },
+);

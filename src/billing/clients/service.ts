@@ -30,7 +30,7 @@ export const getClient = operation({
   async run(ctx, { id }) {
     const tx = readTx(ctx);
     const client = orNotFound(await queries.findClient(tx, id), "Client", id);
-    return { ...client, subscriptions: await listSubscriptionsOf(tx, { client_id: id }) };
+    return { ...client, subscriptions: await listSubscriptionsOf(tx, id) };
   },
 });
 

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, isNotNull, isNull, not, or, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, isNotNull, isNull, not, or, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
@@ -6,6 +6,7 @@ import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows, matching, rowsById } from "../../store/list_rows.ts";
+import { keptSelect } from "../../store/kept_select.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { RowOf } from "../../store/row_of.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
@@ -35,15 +36,21 @@ export interface SubscriptionFilter {
 /** The stored columns of a subscription; `withStatus` adds the status. */
 export const subscriptionColumns = (q: Reads) => columnsOf(q.use(subscriptionTable), StoredSubscription);
 
-/** Subscriptions by id, without their relations. */
-export async function listSubscriptionsOf(tx: ReadTx, filter: SubscriptionFilter): Promise<Subscription[]> {
-  const t = tx.q.use(subscriptionTable);
-  const rows = await selectRows(tx.q, t, {
-    columns: subscriptionColumns(tx.q),
-    where: and(inScope(tx), matches(tx, filter)),
-    order: asc(t.id),
-  });
-  return rows.map((row) => withStatus(row, tx.now));
+const selectOfClient = keptSelect((q) => {
+  const t = q.use(subscriptionTable);
+  const { placeholder } = sql;
+  const where = and(eq(t.company_id, placeholder("company_id")), eq(t.client_id, placeholder("client_id")));
+  return { table: t, columns: subscriptionColumns(q), where, order: asc(t.id) };
+});
+
+/** A client's subscriptions by id, without their relations; a client user sees those of no other. */
+export async function listSubscriptionsOf(
+  { q, scope, now }: ReadTx,
+  client_id: number,
+): Promise<Subscription[]> {
+  if (scope.client_id !== undefined && scope.client_id !== client_id) return [];
+  const rows = await selectOfClient(q, { company_id: scope.company_id, client_id });
+  return rows.map((row) => withStatus(row, now));
 }
 
 /** Subscriptions with their relations by id, and how many there are in all. */
@@ -198,15 +205,20 @@ function toDetail(
   return { ...withStatus(row, now), billing_model: toBillingModel(row.billing_model) };
 }
 
-function matches({ q, now }: ReadTx, { status, search, ...equal }: SubscriptionFilter): SQL | undefined {
-  const t = q.use(subscriptionTable);
-  // The same rule as `statusAt`.
-  const active = or(isNull(t.ends_at), and(gt(t.ends_at, iso(now)), gt(t.ends_at, t.started_at)));
+function matches(tx: ReadTx, { status, search, ...equal }: SubscriptionFilter): SQL | undefined {
+  const t = tx.q.use(subscriptionTable);
   return and(
     matching(t, equal),
-    status === undefined || active === undefined ? undefined : status === "active" ? active : not(active),
+    status === undefined ? undefined : hasStatus(tx, status),
     or(containing(t.name, search), containing(t.external_subscription_id, search)),
   );
+}
+
+/** The same rule as `statusAt`. */
+function hasStatus({ q, now }: ReadTx, status: Subscription["status"]): SQL | undefined {
+  const { started_at, ends_at } = q.use(subscriptionTable);
+  const active = or(isNull(ends_at), and(gt(ends_at, iso(now)), gt(ends_at, started_at)));
+  return status === "active" || active === undefined ? active : not(active);
 }
 
 function inScope({ q, scope }: ReadTx): SQL | undefined {

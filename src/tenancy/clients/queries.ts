@@ -1,9 +1,10 @@
-import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
+import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { keptSelect } from "../../store/kept_select.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Client } from "./model.ts";
@@ -19,9 +20,22 @@ export function listClients(tx: ReadTx, { search }: { search?: string }, slice: 
   return listRows(tx.q, t, { columns: clientColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export function findClient(tx: ReadTx, id: number): Promise<Client | undefined> {
-  const t = tx.q.use(clientTable);
-  return findRow(tx.q, t, { columns: clientColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
+const selectClient = keptSelect((q) => {
+  const t = q.use(clientTable);
+  const { placeholder } = sql;
+  const where = and(
+    eq(t.company_id, placeholder("company_id")),
+    eq(t.id, placeholder("id")),
+    isNull(t.deleted_at),
+  );
+  return { table: t, columns: clientColumns(q), where };
+});
+
+/** A client in scope; a client user sees no other. */
+export async function findClient({ q, scope }: ReadTx, id: number): Promise<Client | undefined> {
+  if (scope.client_id !== undefined && scope.client_id !== id) return undefined;
+  const [client] = await selectClient(q, { company_id: scope.company_id, id });
+  return client;
 }
 
 export function insertClient({ q, scope, now }: Tx, name: string): Promise<Client> {

@@ -108,6 +108,7 @@ describe("the paths of each role, whatever is behind them", () => {
             schemas: { response: {} },
             detail: said.detail,
             reads_body: true,
+            is_list: false,
             run: async ({ input }) => ({ status: 200, answer: { input } }),
           },
         ])(service.deps),

@@ -125,6 +125,7 @@ describe("an Idempotency-Key", () => {
           schemas: { response: {} },
           detail: { summary: "Who calls" },
           reads_body: true,
+          is_list: false,
           run: async ({ ctx }) => ({ status: 200, answer: { actor: ctx.actor } }),
         },
       ])(fresh.deps),

@@ -156,6 +156,15 @@ describe("signing out", () => {
     expect(JSON.stringify(data)).not.toContain(token.split(".")[1] ?? "");
   });
 
+  test("is what a token says that was signed out, also when its user is gone", async () => {
+    const tenant = await service.addTenant();
+    const analyst = await service.addUser(tenant, "analyst");
+    const { id } = (await analyst("GET", "/me")).body.data;
+    expect((await analyst("POST", "/logout")).status).toBe(200);
+    expect((await tenant.api("DELETE", `/users/${id}`)).status).toBe(200);
+    expect((await analyst("GET", "/me")).body.error).toBe("The token was signed out: sign in again");
+  });
+
   test("is for whoever signs in: client users too, machines not", async () => {
     const tenant = await service.addTenant();
     const { id } = (await tenant.api("POST", "/clients", { name: "Acme" })).body.data;
