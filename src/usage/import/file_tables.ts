@@ -1,5 +1,6 @@
 import { pointerPart } from "../../core/errors.ts";
 import type { DuckDBConnection } from "@duckdb/node-api";
+import { LIMITS } from "../limits.ts";
 import type { FileHead } from "./file_head.ts";
 import { quoteText } from "../../usage_store/duckdb/engine/sql.ts";
 
@@ -83,6 +84,7 @@ export async function ndjsonTable(
     name: String(name),
     type: ndjsonType(String(types ?? "").split(" ")),
   }));
+  const usual_keys = await usualKeys(connection, from);
   return {
     columns: [...new Set([...columns.map(({ name }) => name), ...(sample?.looked_for ?? [])])],
     raw: true,
@@ -102,13 +104,29 @@ export async function ndjsonTable(
         return `${value} AS ${quoteName(as)}`;
       });
       // By the text: parsing it for this would cost as much as all other columns.
-      const problem = `CASE WHEN starts_with(ltrim(file.json::VARCHAR, e' \\t\\r\\n'), '{') THEN NULL
+      const problem = `CASE WHEN file.is_usual OR starts_with(ltrim(file.json::VARCHAR, e' \\t\\r\\n'), '{') THEN NULL
         ELSE 'is not a JSON object' END AS ${quoteName("raw problem")}`;
       const lines = `SELECT json, json_keys(json) AS keys${read} FROM ${source}`;
-      const file = `SELECT *, list_reverse(keys) AS last_keys FROM (${lines})`;
+      const judged = `SELECT *, ${usual_keys} AS is_usual FROM (${lines})`;
+      const file = `SELECT *, CASE WHEN is_usual THEN NULL ELSE list_reverse(keys) END AS last_keys FROM (${judged})`;
       return `(SELECT ${[problem, ...typed, ...texts].join(", ")} FROM (${file}) AS file)`;
     },
   };
+}
+
+/**
+ * SQL of whether a line's keys are those of most lines, each of them once: its values need no search for repeated names,
+ * which takes as long as all the rest.
+ */
+async function usualKeys(connection: DuckDBConnection, from: string): Promise<string> {
+  const found = await connection.run(
+    `SELECT unnest(keys) FROM (
+      SELECT keys FROM (SELECT json_keys(json) AS keys FROM ${from} LIMIT ${LIMITS.usage_import_sample})
+      WHERE len(keys) > 0 AND len(list_distinct(keys)) = len(keys)
+      GROUP BY keys ORDER BY count(*) DESC, keys LIMIT 1)`,
+  );
+  const keys = (await found.getRows()).map(([key]) => quoteText(String(key)));
+  return keys.length === 0 ? "false" : `keys = [${keys.join(", ")}]`;
 }
 
 /** The lines of the file as JSON; null for an invalid one. */
@@ -129,7 +147,8 @@ function lastMember(name: string, first: string, all: string): string {
   const key = quoteText(name);
   const from_end = `list_position(file.last_keys, ${key})`;
   const is_one = `list_position(file.keys, ${key}) + ${from_end} = len(file.keys) + 1`;
-  return `CASE WHEN NOT (${is_one}) THEN (${all})[len(file.keys) - ${from_end} + 1] ELSE ${first} END`;
+  return `CASE WHEN file.is_usual THEN ${first}
+    WHEN NOT (${is_one}) THEN (${all})[len(file.keys) - ${from_end} + 1] ELSE ${first} END`;
 }
 
 /** The SQL type of a key whose values have these JSON types. */
