@@ -12,9 +12,11 @@ import {
   importUsage,
   listSubscriptionKeys,
   recognizeImport,
+  stageUsageImport,
   startUsageImport,
 } from "../usage/import/service.ts";
 import type { ImportSource } from "../usage/import/model.ts";
+import type { EventRows } from "../usage_store/event_rows.ts";
 import {
   type Command,
   commandContext,
@@ -125,10 +127,17 @@ async function importFile(
   try {
     const keys = await call(commandContext(deps, company.id), listSubscriptionKeys, { subscription_field });
     const source = once(() => recognize(deps, company, path));
-    for await (const block of prefetch(file.readBlocks(keys))) {
-      // A context a block: `now` must keep up with a long import.
-      const input = { block, subscription_field, keys, source };
-      const result = await call(commandContext(deps, company.id), importUsage, input);
+    const shared = { subscription_field, keys, source };
+    // A context a block: `now` must keep up with a long import.
+    const context = () => commandContext(deps, company.id);
+    const stage = async (block: EventRows) => {
+      const input = { ...shared, block };
+      await call(context(), stageUsageImport, input);
+      return input;
+    };
+    for await (const input of prefetch(file.readBlocks(keys), stage)) {
+      const { block } = input;
+      const result = await call(context(), importUsage, input);
       for (const row of result.rejected) await rejects.write(row);
       done.rows += block.rows;
       done.accepted += result.accepted;
@@ -179,19 +188,26 @@ function once<T>(work: () => Promise<T>): () => Promise<T> {
   return () => (result ??= work());
 }
 
-/** The same items, each fetched while the one before is used. */
-async function* prefetch<T>(items: AsyncGenerator<T>): AsyncGenerator<T> {
+/** The items as `prepare` makes them, each fetched and prepared while the one before is used. */
+async function* prefetch<T, R>(
+  items: AsyncGenerator<T>,
+  prepare: (item: T) => Promise<R>,
+): AsyncGenerator<R> {
+  const prepareNext = async () => {
+    const { value, done } = await items.next();
+    return done === true ? undefined : { item: await prepare(value) };
+  };
   const fetch = () => {
-    const fetched = items.next();
+    const fetched = prepareNext();
     // It is awaited later, and may fail before.
     fetched.catch(() => undefined);
     return fetched;
   };
   for (let next = fetch(); ; ) {
-    const { value, done } = await next;
-    if (done === true) return;
+    const fetched = await next;
+    if (fetched === undefined) return;
     next = fetch();
-    yield value;
+    yield fetched.item;
   }
 }
 

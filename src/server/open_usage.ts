@@ -105,6 +105,7 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
   const usage: UsageStore = {
     append: failUnopened,
     load: failUnopened,
+    stage: failUnopened,
     search: failUnopened,
     aggregate: failUnopened,
     metadataKeys: failUnopened,

@@ -287,6 +287,9 @@ export interface UsageStore {
    */
   load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult>;
 
+  /** Does what `load` of these rows can do before it stores them, while earlier rows are loaded. They must not change after. */
+  stage(company_id: number, rows: EventRows): Promise<void>;
+
   /** One page of the events that match, and how many there are. */
   search(query: SearchQuery, timeout_ms: number): Promise<SearchResult>;
 

@@ -62,9 +62,28 @@ export const recognizeImport = operation({
 });
 
 /**
- * Stores a block of a file's rows by the rules of ingest, each on its own: broken ones are returned as rejected. A row
- * without an id gets one derived from the file's content and the row's number, so that a file, or the beginning of one
- * that has grown, is stored once. Errors: unavailable when the commit fails. Decision 0047.
+ * Does for a block of a file's rows what can be done before any is stored, while the block before is. A row without an
+ * id gets one derived from the file's content and the row's number, so that a file, or the beginning of one that has
+ * grown, is stored once. Decision 0163.
+ */
+export const stageUsageImport = operation({
+  name: "stage_usage_import",
+  permission: "usage:write",
+  input: ImportUsage,
+  output: Nothing,
+  async run(ctx, input) {
+    const { company_id } = scopeOf(ctx.actor);
+    await deriveIds(ctx, input);
+    await skipOutOfRangeRows(ctx, input);
+    writeNonCanonicalMetadata(input.block);
+    await ctx.usage.stage(company_id, input.block);
+    return {};
+  },
+});
+
+/**
+ * Stores a staged block by the rules of ingest, each row on its own: broken ones are returned as rejected. Errors:
+ * unavailable when the commit fails. Decision 0047.
  */
 export const importUsage = operation({
   name: "import_usage",
@@ -74,9 +93,6 @@ export const importUsage = operation({
   async run(ctx, input) {
     const { block } = input;
     const { company_id } = scopeOf(ctx.actor);
-    await deriveIds(ctx, input);
-    await skipOutOfRangeRows(ctx, input);
-    writeNonCanonicalMetadata(block);
     const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
     const total = { ...loaded, rejected: new Array<RejectedRow>() };
     const skipped = [...left, ...block.rowsThat(ROW.skipped)].toSorted((a, b) => a - b);

@@ -24,7 +24,7 @@ import { lastSeq } from "./engine/last_seq.ts";
 import { totals } from "./query/totals.ts";
 import type { QueueMember } from "./engine/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
-import { type EventRows, ROW } from "../event_rows.ts";
+import type { EventRows } from "../event_rows.ts";
 import type { Opening } from "../identity.ts";
 import type {
   AggregateQuery,
@@ -124,21 +124,24 @@ class DuckDbUsageStore implements CompactableStore {
     });
   }
 
-  async load(company_id: number, block: EventRows, now_ms: number): Promise<LoadResult> {
-    // Its chunks are appended as they are.
-    if (!(block instanceof EventBlock)) throw new TypeError("Cannot load rows that another engine holds");
+  async stage(company_id: number, rows: EventRows): Promise<void> {
+    const block = EventBlock.of(rows);
+    this.#recovery.checkWrites();
+    await this.#recovery.run(({ loader }) => loader.stage(company_id, block));
+  }
+
+  async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
+    const block = EventBlock.of(rows);
     this.#recovery.checkWrites();
     const { companies } = this.#recovery.known;
-    for (let row = 0; row < block.rows; row++) {
-      if (!block.is(row, ROW.skipped)) companies.widen(company_id, block.timestamps[row] ?? 0);
-    }
+    for (const timestamp of block.span) companies.widen(company_id, timestamp);
     let stored = 0;
     const { accepted, ...result } = await this.#recovery.run(async ({ loader, compactor, engine }) => {
       try {
-        return await loader.load(company_id, block, now_ms, (rows) => {
-          stored += rows;
-          companies.count(company_id, rows);
-          compactor.notice(rows);
+        return await loader.load(company_id, block, now_ms, (count) => {
+          stored += count;
+          companies.count(company_id, count);
+          compactor.notice(count);
         });
       } catch (error) {
         const is_own = error instanceof EngineLostError && error.is_own_commit;

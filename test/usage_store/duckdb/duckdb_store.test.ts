@@ -67,6 +67,7 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     haveLateEvents: async (...call) => (await compacted()).haveLateEvents(...call),
     sums: async (...call) => (await compacted()).sums(...call),
     load: (...call) => store.load(...call),
+    stage: (...call) => store.stage(...call),
     export: (...call) => store.export(...call),
     check: (...call) => store.check(...call),
     rebuildSums: () => store.rebuildSums(),

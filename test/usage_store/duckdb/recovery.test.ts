@@ -10,6 +10,7 @@ import { type CompactableStore, openStoreOn } from "../../../src/usage_store/duc
 import type { DuckDbOptions } from "../../../src/usage_store/duckdb/options.ts";
 import { failure, TIMEOUT_MS } from "../conformance.ts";
 import { modelEvent } from "../arbitrary_events.ts";
+import { eventBlock } from "./event_blocks.ts";
 
 // What becomes of the store when its engine fails: decision 0110.
 
@@ -93,6 +94,21 @@ async function breakCheckpoints(database: Database): Promise<void> {
 }
 
 describe("a commit that fails", () => {
+  test("takes staged blocks with it: they are staged anew on the next engine", async () => {
+    const { store } = await open();
+    const [first, second] = [await eventBlock(1, 30_000), await eventBlock(29_001, 59_000)];
+    await store.stage(1, first);
+    await store.stage(1, second);
+    breakNext("COMMIT", () => Promise.reject(new Error("No memory for the commit")));
+    // The index knows their ids by then, so that each row is left to `append`.
+    expect((await store.load(1, first, NOW_MS)).left).toHaveLength(30_000);
+    expect(store.stats().engine_losses).toBe(1);
+    const { left, ...counts } = await store.load(1, second, NOW_MS);
+    expect([counts, left.length]).toEqual([{ accepted: 29_000, duplicates: 0 }, 1_000]);
+    expect(await count(store)).toBe(29_000);
+    await store.close();
+  }, 30_000);
+
   test("for want of memory ends the engine; its events are stored when sent again, and none is lost", async () => {
     const { store, database, told } = await open();
     const [first, second] = [newEvents(30_000), newEvents(2_000)];

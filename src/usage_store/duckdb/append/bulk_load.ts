@@ -22,22 +22,32 @@ interface LoaderParts {
   hash: SipHash;
 }
 
-/** A block under way. */
-interface Loading {
-  engine: Engine;
+/** A block in a temporary table, on a connection of its own. */
+interface StagedBlock {
   connection: DuckDBConnection;
   block: EventBlock;
   company_id: number;
+  /** The fingerprints of its rows, and apart from them those of skipped rows. */
+  entries: EntryBlock;
+  skipped: Set<string>;
+}
+
+/** A block under way. */
+interface Loading extends StagedBlock {
+  engine: Engine;
   created_at: number;
 }
 
 /**
  * Bulk load: stores blocks of many rows by SQL. Rows that may be stored already, by the index, are compared with the
- * stored ones; the others are inserted as one sorted segment.
+ * stored ones; the others are inserted as one sorted segment. The next block is staged meanwhile.
  */
 export class Loader {
   readonly #parts: LoaderParts;
-  #connection: DuckDBConnection | undefined;
+  readonly #staged = new Map<EventBlock, Promise<StagedBlock>>();
+  readonly #connections: DuckDBConnection[] = [];
+  /** Connections that no block is staged on. */
+  readonly #free: DuckDBConnection[] = [];
   #running: Promise<unknown> = Promise.resolve();
 
   constructor(parts: LoaderParts) {
@@ -52,17 +62,41 @@ export class Loader {
     onStored: (rows: number) => void,
   ): Promise<LoadResult> {
     const { engine } = this.#parts;
-    const connection = (this.#connection ??= await engine.connect());
-    const loading = this.#load({ engine, connection, block, company_id, created_at }, onStored);
-    this.#running = loading.catch(() => undefined);
-    return loading.catch((error) => {
-      throw engine.judge(error, "commit");
+    return this.#run(async () => {
+      const staged = await this.#stagedBlock(company_id, block);
+      this.#staged.delete(block);
+      try {
+        return await this.#load({ ...staged, engine, created_at }, onStored);
+      } finally {
+        this.#free.push(staged.connection);
+      }
     });
   }
 
-  async #load(loading: Loading, onStored: (rows: number) => void): Promise<LoadResult> {
-    const { connection, block, company_id } = loading;
-    const { entries, skipped } = this.#hash(company_id, block);
+  /** Errors: EngineLostError. */
+  async stage(company_id: number, block: EventBlock): Promise<void> {
+    await this.#run(() => this.#stagedBlock(company_id, block));
+  }
+
+  #run<T>(work: () => Promise<T>): Promise<T> {
+    const working = work();
+    this.#running = Promise.allSettled([this.#running, working]);
+    return working.catch((error) => {
+      throw this.#parts.engine.judge(error, "commit");
+    });
+  }
+
+  #stagedBlock(company_id: number, block: EventBlock): Promise<StagedBlock> {
+    const known = this.#staged.get(block);
+    if (known !== undefined) return known;
+    const staged = this.#stage(company_id, block);
+    this.#staged.set(block, staged);
+    staged.catch(() => this.#staged.delete(block));
+    return staged;
+  }
+
+  async #stage(company_id: number, block: EventBlock): Promise<StagedBlock> {
+    const connection = this.#free.pop() ?? (await this.#connect());
     await connection.run(`CREATE OR REPLACE TEMP TABLE loaded_rows (${BLOCK_TABLE})`);
     const appender = await connection.createAppender("loaded_rows");
     try {
@@ -70,6 +104,17 @@ export class Loader {
     } finally {
       appender.closeSync();
     }
+    return { connection, block, company_id, ...this.#hash(company_id, block) };
+  }
+
+  async #connect(): Promise<DuckDBConnection> {
+    const connection = await this.#parts.engine.connect();
+    this.#connections.push(connection);
+    return connection;
+  }
+
+  async #load(loading: Loading, onStored: (rows: number) => void): Promise<LoadResult> {
+    const { connection, block, entries, skipped } = loading;
     const { hits, accepted } = await this.#parts.writer.exclusive(async (_, first_seq) => {
       const found = this.#addToIndex(entries, skipped, first_seq);
       const count = await insertRows(loading, found, first_seq);
@@ -82,16 +127,14 @@ export class Loader {
     return { accepted, duplicates: repeated.size, left };
   }
 
-  /** Closes the connection, after interrupting work on a lost engine. */
+  /** Closes the connections, after interrupting work on a lost engine. */
   async close(): Promise<void> {
     const { engine } = this.#parts;
-    const running = engine.is_lost && this.#connection ? [this.#connection] : [];
-    await cutOff(running, this.#running);
-    if (this.#connection) engine.disconnect(this.#connection);
+    await cutOff(engine.is_lost ? this.#connections : [], this.#running);
+    for (const connection of this.#connections) engine.disconnect(connection);
   }
 
-  /** The fingerprints of the rows, and apart from them those of skipped rows. */
-  #hash(company_id: number, block: EventBlock): { entries: EntryBlock; skipped: Set<string> } {
+  #hash(company_id: number, block: EventBlock): Pick<StagedBlock, "entries" | "skipped"> {
     const { hash } = this.#parts;
     const entries = new EntryBlock(block.rows);
     const skipped = new Set<string>();
@@ -111,9 +154,9 @@ export class Loader {
     const { index } = this.#parts;
     const hits: number[] = [];
     entries.flush((high, low, row) => {
-      const is_hit = index.find(high, low).length > 0 || (skipped.size > 0 && skipped.has(keyOf(high, low)));
-      if (is_hit) hits.push(row);
-      else index.add(high, low, first_seq + row);
+      const is_new =
+        !(skipped.size > 0 && skipped.has(keyOf(high, low))) && index.addNew(high, low, first_seq + row);
+      if (!is_new) hits.push(row);
     });
     return hits.toSorted((a, b) => a - b);
   }

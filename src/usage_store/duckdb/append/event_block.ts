@@ -44,6 +44,12 @@ export class EventBlock implements EventRows {
     this.#size = size;
   }
 
+  /** Errors: throws for rows of another kind, whose chunks can't be appended as they are. */
+  static of(rows: EventRows): EventBlock {
+    if (rows instanceof EventBlock) return rows;
+    throw new TypeError("Cannot load rows that another engine holds");
+  }
+
   get is_full(): boolean {
     return this.rows >= this.#size;
   }
@@ -82,6 +88,18 @@ export class EventBlock implements EventRows {
     if ((this.#any_flags & flags) !== flags) return found;
     for (let row = 0; row < this.rows; row++) if (this.is(row, flags)) found.push(row);
     return found;
+  }
+
+  /** The first and the last timestamp, skipped rows aside; nothing when all are. */
+  get span(): number[] {
+    let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (let row = 0; row < this.rows; row++) {
+      if (this.is(row, ROW.skipped)) continue;
+      const timestamp = this.timestamps[row] ?? 0;
+      if (timestamp < first) first = timestamp;
+      if (timestamp > last) last = timestamp;
+    }
+    return first > last ? [] : [first, last];
   }
 
   /** Whether the rows, skipped ones aside, are in the order of time. */
