@@ -301,6 +301,17 @@ test("a store that can't be opened again answers unavailable until it can, and c
   await store.close();
 }, 60_000);
 
+test("closing lets a checkpoint that is under way come to its end: cut off, it would end the engine and leave the log", async () => {
+  const { store, told, path } = await open();
+  await store.append(1, newEvents(30_000), NOW_MS);
+  const closed = Promise.withResolvers<void>();
+  breakNext("FORCE CHECKPOINT", async () => void setImmediate(() => closed.resolve(store.close())));
+  await store.compact().catch(() => undefined);
+  await closed.promise;
+  expect(told).toEqual([]);
+  expect(Bun.file(`${path}.wal`).size).toBe(0);
+});
+
 test("a connection whose rollback failed is given to nobody else", async () => {
   const { database } = await open();
   const engine = new Engine(database.instance);

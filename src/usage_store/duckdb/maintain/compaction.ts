@@ -60,6 +60,7 @@ export class Compaction {
   #running: Promise<void> | undefined;
   #resting: ReturnType<typeof setTimeout> | undefined;
   #closed = false;
+  #is_in_checkpoint = false;
   #segment_rows: number;
   /** The number of folds after the last merge. */
   #tidy_folds = 0;
@@ -171,12 +172,15 @@ export class Compaction {
     return this.#running;
   }
 
-  /** Interrupts work under way, which loses nothing, and closes the connections. */
+  /**
+   * Interrupts work under way, which loses nothing, and closes the connections. A checkpoint comes to its end: cut off,
+   * it would end the engine, and the log would stay for the next opening.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#resting);
     while (this.#running !== undefined) {
-      this.#connection.interrupt();
+      if (!this.#is_in_checkpoint || this.#engine.is_lost) this.#connection.interrupt();
       await Promise.race([this.#running.catch(() => undefined), Bun.sleep(50)]);
     }
     this.#engine.disconnect(this.#connection);
@@ -255,8 +259,10 @@ export class Compaction {
         await this.#connection.run("DELETE FROM usage_meta WHERE name = 'last_checkpoint'");
         await this.#connection.run("INSERT INTO usage_meta VALUES ('last_checkpoint', now()::VARCHAR)");
       });
+      this.#is_in_checkpoint = true;
       await this.#engine.checkpoint(this.#connection);
     } finally {
+      this.#is_in_checkpoint = false;
       if (!(await rolledBack(this.#bystander)))
         this.#engine.lose(new Error("A rollback failed"), "background");
     }
