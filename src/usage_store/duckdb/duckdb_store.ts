@@ -163,7 +163,7 @@ class DuckDbUsageStore implements CompactableStore {
         const found =
           (byStatement && (await readers.runStatement(company_id, timeout_ms, byStatement))) ??
           (await readers.run(company_id, timeout_ms, (connection) =>
-            this.#inRange(query, (reduced, has_few) => search(connection, reduced, has_few)),
+            this.#inRange(connection, query, (reduced, has_few) => search(connection, reduced, has_few)),
           ));
         newest.remember(query, found, next_seq);
         return found;
@@ -179,19 +179,21 @@ class DuckDbUsageStore implements CompactableStore {
   ): ((connection: DuckDBConnection) => Promise<SearchResult | undefined>) | undefined {
     if (since_ms !== undefined) return (connection) => newestPage(connection, query, since_ms);
     if (!this.#recovery.known.companies.haveFew(query, WEIGHT)) return undefined;
-    return (connection) => this.#inRange(query, (reduced) => smallPage(connection, reduced));
+    return (connection) => this.#inRange(connection, query, (reduced) => smallPage(connection, reduced));
   }
 
   aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
     const { range } = this.#recovery.known.companies;
     return this.#queryOnce(query.company_id, timeout_ms, async (connection, { group_sums, compactor }) => {
       const { summed } = group_sums;
-      const groups = await this.#inRange(query, (reduced, has_few) =>
+      const groups = await this.#inRange(connection, query, (reduced, has_few) =>
         aggregate(connection, reduced, { range, has_few, summed }),
       );
       if (summed !== undefined && summed !== group_sums.summed) {
         // The sums changed meanwhile, before the statement read them or after.
-        return this.#inRange(query, (reduced, has_few) => aggregate(connection, reduced, { range, has_few }));
+        return this.#inRange(connection, query, (reduced, has_few) =>
+          aggregate(connection, reduced, { range, has_few }),
+        );
       }
       const [name] = sufficientSums(query);
       if (name !== undefined) {
@@ -204,16 +206,18 @@ class DuckDbUsageStore implements CompactableStore {
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
     return this.#query(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(query, (reduced, has_few) => metadataKeys(connection, reduced, has_few)),
+      this.#inRange(connection, query, (reduced, has_few) => metadataKeys(connection, reduced, has_few)),
     );
   }
 
   /** Queries without the bounds of time that exclude nothing; `has_few`: whether few events are within them. */
   async #inRange<Q extends EventFilter, A>(
+    connection: DuckDBConnection,
     query: Q,
     run: (query: Q, has_few: boolean) => Promise<A>,
   ): Promise<A> {
     const { companies } = this.#recovery.known;
+    await companies.refine(connection, query);
     const reduced = unbound(query, companies.rangeOf(query.company_id));
     const has_few = companies.haveFew(query);
     const result = await run(reduced, has_few);

@@ -7,9 +7,18 @@ import { asNumber, query } from "../engine/sql.ts";
 /** What is known of a company's stored events without asking the engine. */
 interface CompanyFacts extends TimeRange {
   events: number;
+  /** The last timestamp since the opening, 0 for none; and whether `max_timestamp` is up to an hour later than the last one. */
+  newest: number;
+  is_rough: boolean;
 }
 
-const NOTHING: Readonly<CompanyFacts> = { events: 0, min_timestamp: 0, max_timestamp: 0 };
+const NOTHING: Readonly<CompanyFacts> = {
+  events: 0,
+  min_timestamp: 0,
+  max_timestamp: 0,
+  newest: 0,
+  is_rough: false,
+};
 
 /** What is known of each company's events: queries leave out bounds that exclude nothing, and read few in other ways. */
 export class Companies {
@@ -32,9 +41,10 @@ export class Companies {
       "SELECT company_id, sum(events)::BIGINT, min(hour), max(hour) FROM usage_hours GROUP BY company_id",
     )) {
       const [company_id = 0, events = 0, first = 0, last = 0] = row.map(asNumber);
-      companies.widen(company_id, first * HOUR_MS);
-      companies.widen(company_id, (last + 1) * HOUR_MS - 1);
-      companies.count(company_id, events);
+      const range = { min_timestamp: first * HOUR_MS, max_timestamp: (last + 1) * HOUR_MS - 1 };
+      companies.#known.set(company_id, { ...range, events, newest: 0, is_rough: true });
+      widen(companies.#all, range.min_timestamp);
+      widen(companies.#all, range.max_timestamp);
     }
     return companies;
   }
@@ -60,9 +70,31 @@ export class Companies {
   /** Widens the ranges. Call before a commit, so that no query finds an event outside of it. */
   widen(company_id: number, timestamp: number): void {
     widen(this.#all, timestamp);
+    let facts = this.#known.get(company_id);
+    if (facts === undefined) {
+      facts = { ...NOTHING, min_timestamp: timestamp };
+      this.#known.set(company_id, facts);
+    }
+    widen(facts, timestamp);
+    facts.newest = Math.max(facts.newest, timestamp);
+  }
+
+  /**
+   * Finds out the last timestamp, once, if that tells whether the filter's end excludes anything: until then it is known
+   * by the hour.
+   */
+  async refine(connection: DuckDBConnection, { company_id, end_ms }: EventFilter): Promise<void> {
     const facts = this.#known.get(company_id);
-    if (facts !== undefined) widen(facts, timestamp);
-    else this.#known.set(company_id, { events: 0, min_timestamp: timestamp, max_timestamp: timestamp });
+    if (facts?.is_rough !== true || end_ms === undefined || end_ms > facts.max_timestamp) return;
+    const hour_ms = Math.floor(facts.max_timestamp / HOUR_MS) * HOUR_MS;
+    if (end_ms <= hour_ms) return;
+    const [[last = null] = []] = await query(
+      connection,
+      `SELECT max(timestamp) FROM usage_events WHERE company_id = ${company_id} AND timestamp >= ${hour_ms}`,
+    );
+    facts.is_rough = false;
+    // Events that were stored meanwhile are in `newest`.
+    if (last !== null) facts.max_timestamp = Math.max(asNumber(last), facts.newest);
   }
 
   /** Counts events that were stored. */
