@@ -1,4 +1,4 @@
-import { type AnyColumn, and, eq, gte, inArray, is, lt, type SQL, sql } from "drizzle-orm";
+import { type AnyColumn, and, eq, gte, inArray, is, lt, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/access.ts";
 import { instant, iso } from "../core/time.ts";
@@ -57,11 +57,18 @@ export function listOf<C extends AnyColumn>(column: C): SQL<C["_"]["data"][] | n
 
 /** Whether the number is one of many: the same SQL however many there are. */
 export function idIn(column: AnyColumn, numbers: readonly number[]): SQL {
-  const list = JSON.stringify(numbers);
+  return idInList(column, idList(numbers));
+}
+
+/** As `idIn`, of numbers as `idList` writes them. */
+export function idInList(column: AnyColumn, list: string | Placeholder): SQL {
   return is(column, SQLiteColumn)
     ? sql`${column} IN (SELECT value FROM json_each(${list}))`
     : sql`${column} = ANY(ARRAY(SELECT json_array_elements_text(${list}::json)::bigint))`;
 }
+
+/** Numbers as one parameter. */
+export const idList = (numbers: readonly number[]): string => JSON.stringify(numbers);
 
 /** A residual filter: the planner cannot choose an index for it. For rows that are looked up by id. */
 export function filterOnly(condition: SQL | undefined): SQL {

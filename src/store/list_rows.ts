@@ -1,8 +1,9 @@
-import { and, eq, getTableColumns, getTableName, type SQL } from "drizzle-orm";
+import { and, eq, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { TObject } from "@sinclair/typebox";
 import type { Slice } from "../core/pagination.ts";
-import { idIn } from "./expressions.ts";
+import { idInList, idList } from "./expressions.ts";
+import { keptSelect } from "./kept_select.ts";
 import type { RowOf, Selection } from "./row_of.ts";
 import { countRows, type RowQuery, selectRows } from "./select_rows.ts";
 import type { Reads } from "./store.ts";
@@ -73,9 +74,17 @@ export async function rowsById<F extends Selection & { readonly id: PgColumn }>(
   columns: F,
   ids: readonly number[],
 ): Promise<Map<number, RowOf<F>>> {
-  const rows = await selectRows(q, table, { columns, where: idIn(columns.id, [...new Set(ids)]) });
-  return new Map(rows.map((row) => [Number(row.id), row]));
+  const select =
+    selects.get(columns) ?? keptSelect(() => ({ table, columns, where: idInList(columns.id, IDS) }));
+  selects.set(columns, select);
+  const rows = await select(q, { ids: idList([...new Set(ids)]) });
+  return new Map(rows.map((row) => [Number(row["id"]), row as RowOf<F>]));
 }
+
+const IDS = sql.placeholder("ids");
+
+/** Their queries by what they select, which is of one table and dialect. */
+const selects = new WeakMap<Selection, ReturnType<typeof keptSelect>>();
 
 /** The row that a query finds first; undefined when there is none. */
 export async function findRow<F extends Selection>(
