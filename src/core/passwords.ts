@@ -52,6 +52,8 @@ export function openPasswords(cost = PASSWORD_COST): Passwords {
     hash,
     async verify(password, known) {
       decoy ??= hash(crypto.randomUUID());
+      // One that was refused is made at the next call.
+      decoy.catch(() => (decoy = undefined));
       const against = known ?? (await decoy);
       const fits = await turn(() => Bun.password.verify(password, against));
       return fits && known !== undefined;
