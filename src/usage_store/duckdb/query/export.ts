@@ -76,11 +76,11 @@ export async function exportText(
   await writePieces(encoder.encode(text), write);
 }
 
-/** The lines of a chunk in parts, with a turn for everything else in between. */
+/** The lines of a chunk in parts, with a turn for everything else before each. */
 async function* linesOf(chunk: DuckDBDataChunk): AsyncGenerator<string> {
   const column = chunk.getColumnVector(0);
   for (let from = 0; from < chunk.rowCount; from += LINES_AT_ONCE) {
-    if (from > 0) await nextTurn();
+    await nextTurn();
     let text = "";
     for (let row = from; row < Math.min(from + LINES_AT_ONCE, chunk.rowCount); row++)
       text += asText(column.getItem(row));
