@@ -196,7 +196,11 @@ test("numbers that no event got are given to events after a restart: those count
   await store.append(1, newEvents(200), NOW_MS);
   // A block of an import has a number for each row, also for those that are not loaded.
   const block = new EventBlock(1, 50);
-  block.add(DuckDBDataChunk.create([INTEGER, INTEGER, BIGINT, UUID, USAGE_TYPE, VARCHAR], 50));
+  const chunk = DuckDBDataChunk.create([INTEGER, INTEGER, BIGINT, UUID, USAGE_TYPE, VARCHAR], 50);
+  const metadata = chunk.getColumnVector(5);
+  for (let row = 0; row < 50; row++) metadata.setItem(row, null);
+  metadata.flush();
+  block.add(chunk);
   for (let row = 0; row < 50; row++) block.skip(row);
   expect(await store.load(1, block, NOW_MS)).toMatchObject({ accepted: 0 });
   await store.compact();
