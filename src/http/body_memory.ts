@@ -3,7 +3,7 @@ import { AppError } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
 import { networkOf } from "../core/network.ts";
 
-/** The sender of a body; the address matters for anonymous ones only. */
+/** The sender of a body; the address matters for anonymous ones only, and is read for no others. */
 export interface Sender {
   actor: Actor;
   address: string | null;
@@ -56,12 +56,13 @@ export class BodyMemory {
   }
 }
 
-function sharesOf({ actor, address }: Sender): MemoryShare[] {
+function sharesOf(sender: Sender): MemoryShare[] {
+  const { actor } = sender;
   const owner = principalOf(actor);
   if (owner === null) {
     return [
       { name: "open", limit: "open_bodies_bytes", holder: null },
-      { name: `network ${networkOf(address)}`, limit: "open_bodies_address_bytes", holder: "address" },
+      { name: `network ${networkOf(sender.address)}`, limit: "open_bodies_address_bytes", holder: "address" },
     ];
   }
   const { company_id } = scopeOf(actor);
