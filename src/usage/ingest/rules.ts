@@ -5,7 +5,8 @@ const USAGE_DECIMALS = 6;
 /** The absolute value of a usage must be below this. */
 const USAGE_BOUND = 1e12;
 
-const PLAIN = /^-?\d+(\.\d{1,6})?$/;
+/** Below this a number with six decimals has at most 15 digits, and its text is those digits. */
+const PLAIN_BOUND = 1e9;
 const NUMBER = /^-?(\d{1,30}(\.\d{0,60})?|\.\d{1,60})(e[+-]?\d{1,3})?$/i;
 
 /**
@@ -14,12 +15,16 @@ const NUMBER = /^-?(\d{1,30}(\.\d{0,60})?|\.\d{1,60})(e[+-]?\d{1,3})?$/i;
  * See docs/usage.md#send-events.
  */
 export function roundUsage(usage: number | string): Decimal | undefined {
-  if (Number.isInteger(usage) && Math.abs(Number(usage)) < USAGE_BOUND) return String(usage);
   const text = String(usage);
-  // The usual number needs no arithmetic.
-  if (typeof usage === "number" && PLAIN.test(text) && Math.abs(usage) < USAGE_BOUND) return text;
+  if (typeof usage === "number" && isPlain(usage)) return text;
   if (!NUMBER.test(text)) return undefined;
   const rounded = toBig(text).round(USAGE_DECIMALS);
   if (rounded.abs().gte(String(USAGE_BOUND))) return undefined;
   return rounded.eq("0") ? "0" : rounded.toFixed();
+}
+
+/** Whether the text of a number is its stored form, as that of most is. */
+function isPlain(usage: number): boolean {
+  if (Number.isInteger(usage)) return Math.abs(usage) < USAGE_BOUND;
+  return Math.abs(usage) < PLAIN_BOUND && Math.round(usage * 1e6) / 1e6 === usage;
 }

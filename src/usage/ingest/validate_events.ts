@@ -58,9 +58,10 @@ export function externalIdsOf(company_id: number, raws: readonly unknown[]): str
 /** Validates events one by one: a broken one does not affect the others. */
 export function readEvents(raws: readonly unknown[], reading: ReadOptions): ReadEvents {
   const read: ReadEvents = { events: [], positions: [], problems: [] };
+  const reader = new EventReader(reading, read.problems);
   let position = 0;
   for (const raw of raws) {
-    const event = new EventReader(raw, position, reading, read.problems).read();
+    const event = reader.read(raw, position);
     if (event) {
       read.events.push(event);
       read.positions.push(position);
@@ -70,22 +71,20 @@ export function readEvents(raws: readonly unknown[], reading: ReadOptions): Read
   return read;
 }
 
-/** Validates one event; its problems are added to `problems`. */
+/** Validates events; their problems are added to `problems`. */
 class EventReader {
-  readonly #raw: unknown;
-  readonly #position: number;
   readonly #reading: ReadOptions;
   readonly #problems: Problem[];
+  /** Of the event that is read. */
+  #position = 0;
 
-  constructor(raw: unknown, position: number, reading: ReadOptions, problems: Problem[]) {
-    this.#raw = raw;
-    this.#position = position;
+  constructor(reading: ReadOptions, problems: Problem[]) {
     this.#reading = reading;
     this.#problems = problems;
   }
 
-  read(): NewEvent | undefined {
-    const raw = this.#raw;
+  read(raw: unknown, position: number): NewEvent | undefined {
+    this.#position = position;
     if (!isObject(raw)) return this.#refuse("", "must be an object");
     const before = this.#problems.length;
     for (const field in raw) {

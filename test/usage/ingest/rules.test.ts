@@ -34,6 +34,19 @@ describe("roundUsage()", () => {
     expect(roundUsage(usage)).toBe(rounded);
   });
 
+  test("rounds a number as its text", () => {
+    const millionths = fc.bigInt(-(10n ** 16n), 10n ** 16n).map((value) => Number(value) / 1e6);
+    fc.assert(
+      fc.property(
+        fc.oneof(millionths, fc.double({ noNaN: true }), fc.double({ min: -10, max: 10 })),
+        (usage) => {
+          expect(roundUsage(usage)).toBe(roundUsage(String(usage)));
+        },
+      ),
+      { numRuns: 2_000 },
+    );
+  });
+
   test("is within half a millionth, has at most six decimals, and rounds nothing twice", () => {
     fc.assert(
       fc.property(fc.double({ min: -1e11, max: 1e11, noNaN: true }), (usage) => {
