@@ -115,7 +115,7 @@ class DuckDbUsageStore implements CompactableStore {
     const { known } = this.#recovery;
     const prepared = prepareAppend(company_id, events, now_ms, known.hash);
     this.#recovery.checkWrites();
-    for (const { timestamp } of events) known.companies.widen(company_id, timestamp);
+    known.companies.widenBy(company_id, events);
     return this.#recovery.run(async ({ writer, compactor }) => {
       const result = await writer.append(prepared);
       known.companies.count(company_id, result.accepted);

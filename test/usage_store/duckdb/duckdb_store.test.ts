@@ -3,7 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AppError } from "../../../src/core/errors.ts";
-import { prepareAppend } from "../../../src/usage_store/duckdb/append/append_request.ts";
+import { FINGERPRINT, prepareAppend } from "../../../src/usage_store/duckdb/append/append_request.ts";
 import { type Database, openDatabase } from "../../../src/usage_store/duckdb/engine/database.ts";
 import { Engine } from "../../../src/usage_store/duckdb/engine/engine.ts";
 import { FingerprintIndex } from "../../../src/usage_store/duckdb/index/fingerprints.ts";
@@ -237,7 +237,7 @@ describe("the DuckDB usage store, its fingerprints", () => {
     const hash = new SipHash(database.fingerprint_key);
     const index = new FingerprintIndex();
     const connection = await database.instance.connect();
-    const limits = { group_ms: 0, group_events: 10, pending_events: 10 };
+    const limits = { group_ms: 0, ready_events: 10, group_events: 10, pending_events: 10 };
     const writer = new Writer(
       new Engine(database.instance),
       connection,
@@ -252,7 +252,7 @@ describe("the DuckDB usage store, its fingerprints", () => {
     await writer.append(first);
     for (const other of [second, elsewhere]) {
       // As if the fingerprint were the first event's, whose row is number 1, and a lost row's too.
-      const [high = 0, low = 0] = other.fingerprints;
+      const [high = 0, low = 0] = other.words.subarray(FINGERPRINT);
       index.add(high, low, 1);
       index.add(high, low, 77);
       expect(await writer.append(other)).toEqual({ accepted: 1, duplicates: 0 });

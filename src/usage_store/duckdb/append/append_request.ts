@@ -7,14 +7,11 @@ export interface AppendRequest {
   company_id: number;
   events: readonly NewEvent[];
   created_at: number;
-  /** Four an event: the id's upper half, then its lower half, each lower 32 bits first. */
-  ids: Uint32Array;
-  /** Two an event: the high and the low half of the fingerprint. */
-  fingerprints: Uint32Array;
-  /** One an event: the usage. */
-  millionths: BigInt64Array;
-  /** The same, two an event, lower 32 bits first. */
-  usages: Uint32Array;
+  /**
+   * Eight an event, in one array since each costs a microsecond: the id's upper half, then its lower half, each lower
+   * 32 bits first; the high and the low half of the fingerprint; the usage in millionths, lower 32 bits first.
+   */
+  words: Uint32Array;
   resolve(result: AppendResult): void;
   reject(error: unknown): void;
 }
@@ -22,7 +19,12 @@ export interface AppendRequest {
 /** An `AppendRequest` without its promise. */
 export type PreparedAppend = Omit<AppendRequest, "resolve" | "reject">;
 
-const USAGE = /^-?[0-9]{1,12}(?:\.[0-9]{1,6})?$/;
+/** Words of an event, and where its fingerprint and its usage begin. */
+export const WORDS = 8;
+export const FINGERPRINT = 4;
+export const USAGE = 6;
+
+const DECIMAL = /^-?[0-9]{1,12}(?:\.[0-9]{1,6})?$/;
 
 /** Checks the port's contract and prepares an append. Errors: throws TypeError for a violation. */
 export function prepareAppend(
@@ -31,19 +33,19 @@ export function prepareAppend(
   now_ms: number,
   hash: SipHash,
 ): PreparedAppend {
-  const ids = new Uint32Array(events.length * 4);
-  const fingerprints = new Uint32Array(events.length * 2);
-  const millionths = new BigInt64Array(events.length);
-  events.forEach((event, i) => {
-    check(event, i);
-    readId(event.id, ids, i * 4, i);
-    millionths[i] = toMillionths(event.usage);
-    fingerprint(hash, company_id, ids, i * 4);
-    fingerprints[i * 2] = hash.high;
-    fingerprints[i * 2 + 1] = hash.low;
-  });
-  const usages = new Uint32Array(millionths.buffer);
-  return { company_id, events, created_at: now_ms, ids, fingerprints, millionths, usages };
+  const words = new Uint32Array(events.length * WORDS);
+  let at = 0;
+  for (const event of events) {
+    const position = at / WORDS;
+    check(event, position);
+    readId(event.id, words, at, position);
+    fingerprint(hash, company_id, words, at);
+    words[at + FINGERPRINT] = hash.high;
+    words[at + FINGERPRINT + 1] = hash.low;
+    setUsage(words, at + USAGE, event.usage);
+    at += WORDS;
+  }
+  return { company_id, events, created_at: now_ms, words };
 }
 
 /**
@@ -56,6 +58,31 @@ export function fingerprint(hash: SipHash, company_id: number, words: Uint32Arra
   hash.hash(company_id, 0, upper_low, upper_high, words[at + 2] ?? 0, words[at + 3] ?? 0);
 }
 
+/** Usages below this are whole numbers of millionths within 2^53, to which a double times a million rounds. */
+const SMALL = 1e9;
+
+function setUsage(words: Uint32Array, at: number, usage: string): void {
+  const value = Number(usage);
+  if (Math.abs(value) < SMALL) {
+    const millionths = Math.round(value * 1e6);
+    words[at] = millionths;
+    words[at + 1] = Math.floor(millionths / 2 ** 32);
+  } else {
+    const millionths = toMillionths(usage);
+    words[at] = Number(BigInt.asUintN(32, millionths));
+    words[at + 1] = Number(BigInt.asUintN(32, millionths >> 32n));
+  }
+}
+
+/** The usage of a request's event, in millionths: a number where that is exact, which is several times faster. */
+export function usageOf({ words }: PreparedAppend, position: number): number | bigint {
+  const at = position * WORDS + USAGE;
+  const low = words[at] ?? 0;
+  const high = (words[at + 1] ?? 0) | 0;
+  const value = high * 2 ** 32 + low;
+  return Number.isSafeInteger(value) ? value : (BigInt(high) << 32n) + BigInt(low);
+}
+
 /** A usage as a whole number of millionths: `"-0.5"` → -500000n. */
 export function toMillionths(usage: string): bigint {
   const point = usage.indexOf(".");
@@ -65,7 +92,7 @@ export function toMillionths(usage: string): bigint {
 
 function check(event: NewEvent, position: number): void {
   const { subscription_id, timestamp, usage } = event;
-  const wrong = !USAGE.test(usage)
+  const wrong = !DECIMAL.test(usage)
     ? `its usage ${usage} has over six decimals or is 1e12 or more in size`
     : !Number.isInteger(timestamp) || timestamp < 0 || timestamp > MAX_TIMESTAMP_MS
       ? `its timestamp ${timestamp} is no whole ms of the years 1970 to 9999`

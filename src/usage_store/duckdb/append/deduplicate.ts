@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError, type ErrorDetail } from "../../../core/errors.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
-import type { AppendRequest } from "./append_request.ts";
+import { type AppendRequest, FINGERPRINT, usageOf, WORDS } from "./append_request.ts";
 import { type Candidate, findRows, type StoredRow } from "./stored_rows.ts";
 
 /** The result of deduplicating a request. */
@@ -30,21 +30,46 @@ export async function decideGroup(
   group: readonly AppendRequest[],
 ): Promise<AppendDecision[]> {
   const found = group.map((request) => findFingerprints(index, request));
+  if (found.every((known) => known === undefined) && areAllNew(group)) return group.map(decideNew);
   const candidates = group.flatMap((request, i) => candidatesOf(request, found[i]));
   const rows = await findRows(connection, candidates);
   const deduplicator = new Deduplicator();
   return group.map((request, i) => deduplicator.decide(request, pickRows(found[i], rows)));
 }
 
-/** The sequence numbers with an event's fingerprint, by position; most events have none. */
+/**
+ * Whether events that the index does not know are all new. Where this can't be seen at once the answer is no: two
+ * events of one id have the same fingerprint, and others may share half of it.
+ */
+function areAllNew(group: readonly AppendRequest[]): boolean {
+  const halves = new Set<number>();
+  let count = 0;
+  for (const { events, words } of group) {
+    count += events.length;
+    for (let position = 0; position < events.length; position++) {
+      if (events[position]?.only_if_stored !== undefined) return false;
+      halves.add(words[position * WORDS + FINGERPRINT + 1] ?? 0);
+    }
+  }
+  return halves.size === count;
+}
+
+function decideNew(request: AppendRequest): AppendDecision {
+  const fresh: number[] = [];
+  for (let position = 0; position < request.events.length; position++) fresh.push(position);
+  return { request, fresh, duplicates: 0, refusal: undefined, depends_on_batch: false };
+}
+
+/** The sequence numbers with an event's fingerprint, by position; undefined where no event has any, as is usual. */
 function findFingerprints(
   index: FingerprintIndex,
-  { events, fingerprints }: AppendRequest,
-): Map<number, readonly number[]> {
-  const found = new Map<number, readonly number[]>();
+  { events, words }: AppendRequest,
+): Map<number, readonly number[]> | undefined {
+  let found: Map<number, readonly number[]> | undefined;
   for (let position = 0; position < events.length; position++) {
-    const seqs = index.find(fingerprints[position * 2] ?? 0, fingerprints[position * 2 + 1] ?? 0);
-    if (seqs.length > 0) found.set(position, seqs);
+    const at = position * WORDS + FINGERPRINT;
+    const seqs = index.find(words[at] ?? 0, words[at + 1] ?? 0);
+    if (seqs.length > 0) (found ??= new Map()).set(position, seqs);
   }
   return found;
 }
@@ -128,8 +153,7 @@ type Content = Pick<StoredRow, "subscription_id" | "timestamp" | "millionths" | 
 
 function contentOf({ request, position }: Place): Content | undefined {
   const event = request.events[position];
-  const millionths = request.millionths[position];
-  return event && millionths !== undefined ? { ...event, millionths } : undefined;
+  return event && { ...event, millionths: BigInt(usageOf(request, position)) };
 }
 
 /** The fields in which a repeat differs from the earlier event. */

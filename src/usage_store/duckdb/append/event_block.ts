@@ -151,7 +151,7 @@ export class EventBlock implements EventRows {
       for (let row = 0; row < rows; row++) {
         numbers[row] = first + row;
         subscription_ids[row] = this.subscription_ids[first + row] ?? 0;
-        setId(ids, row, this.ids, first + row);
+        setId(ids, row, this.ids, (first + row) * 4);
       }
       for (const vector of vectors) vector.flush();
       metadata?.flush();

@@ -1,5 +1,5 @@
 import { type DuckDBConnection, DuckDBDataChunk } from "@duckdb/node-api";
-import type { AppendRequest } from "./append_request.ts";
+import { type AppendRequest, USAGE, WORDS } from "./append_request.ts";
 import { appendChunks } from "./append_chunks.ts";
 import type { AppendDecision } from "./deduplicate.ts";
 import { EVENT_COLUMNS, type HotTable } from "../engine/schema.ts";
@@ -61,9 +61,10 @@ function fillChunk(
     companies[row] = request.company_id;
     subscriptions[row] = event.subscription_id;
     setLong(timestamps, row, event.timestamp);
-    setId(ids, row, request.ids, position);
-    usages[row * 2] = request.usages[position * 2] ?? 0;
-    usages[row * 2 + 1] = request.usages[position * 2 + 1] ?? 0;
+    const at = position * WORDS;
+    setId(ids, row, request.words, at);
+    usages[row * 2] = request.words[at + USAGE] ?? 0;
+    usages[row * 2 + 1] = request.words[at + USAGE + 1] ?? 0;
     metadata.setItem(row, event.metadata);
     setLong(created, row, request.created_at);
   }

@@ -1,40 +1,38 @@
-import { type DuckDBConnection, DuckDBDataChunk, DuckDBDecimalValue } from "@duckdb/node-api";
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { HOUR_MS } from "../../time_buckets.ts";
-import { appendChunks } from "./append_chunks.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { AppendDecision } from "./deduplicate.ts";
-import { HOUR_COLUMNS, TOTAL_TYPE, USAGE_TYPE } from "../engine/schema.ts";
+import { usageOf } from "./append_request.ts";
+import type { HotTable } from "../engine/schema.ts";
 import type { SumsCheck } from "../../port.ts";
-import { asNumber, Parameters, query } from "../engine/sql.ts";
+import { asNumber, decimalSql, Parameters, query } from "../engine/sql.ts";
 
-/** The sum of events of one company and UTC hour; usages in millionths. */
+/** The sum of events of one company and UTC hour; usages in millionths, as numbers where these are exact. */
 interface HourSum {
   company_id: number;
   hour: number;
-  total: bigint;
+  total: number | bigint;
   events: number;
-  low: bigint;
-  high: bigint;
+  low: number | bigint;
+  high: number | bigint;
 }
-
-const TYPES = Object.values(HOUR_COLUMNS);
 
 /** The hour sums of the new events of all decisions. */
 export function hourSums(decisions: readonly AppendDecision[]): HourSum[] {
   const companies = new Map<number, Map<number, HourSum>>();
   for (const { request, fresh } of decisions) {
-    const { company_id, events, millionths } = request;
+    const { company_id, events } = request;
     const hours = companies.get(company_id) ?? new Map<number, HourSum>();
     companies.set(company_id, hours);
     for (const position of fresh) {
       const hour = Math.floor((events[position]?.timestamp ?? 0) / HOUR_MS);
-      const usage = millionths[position] ?? 0n;
+      const usage = usageOf(request, position);
       const sum = hours.get(hour);
       if (sum === undefined) {
         hours.set(hour, { company_id, hour, total: usage, events: 1, low: usage, high: usage });
         continue;
       }
-      sum.total += usage;
+      sum.total = add(sum.total, usage);
       sum.events++;
       if (usage < sum.low) sum.low = usage;
       if (usage > sum.high) sum.high = usage;
@@ -43,28 +41,31 @@ export function hourSums(decisions: readonly AppendDecision[]): HourSum[] {
   return [...companies.values()].flatMap((hours) => [...hours.values()]);
 }
 
-/** Appends sums as deltas within the open transaction. `seq`: the number of the last event in them. */
-export function appendHourSums(
-  connection: DuckDBConnection,
-  sums: readonly HourSum[],
-  seq: number,
-): Promise<void> {
-  return appendChunks(connection, "usage_hour_deltas", sums.length, (start, end) => {
-    const chunk = DuckDBDataChunk.create(TYPES, end - start);
-    const vectors = TYPES.map((_, column) => chunk.getColumnVector(column));
-    const [companies, hours, totals, events, lows, highs, seqs] = vectors;
-    sums.slice(start, end).forEach((sum, row) => {
-      companies?.setItem(row, sum.company_id);
-      hours?.setItem(row, sum.hour);
-      totals?.setItem(row, new DuckDBDecimalValue(sum.total, TOTAL_TYPE.width, TOTAL_TYPE.scale));
-      events?.setItem(row, BigInt(sum.events));
-      lows?.setItem(row, new DuckDBDecimalValue(sum.low, USAGE_TYPE.width, USAGE_TYPE.scale));
-      highs?.setItem(row, new DuckDBDecimalValue(sum.high, USAGE_TYPE.width, USAGE_TYPE.scale));
-      seqs?.setItem(row, BigInt(seq));
-    });
-    for (const vector of vectors) vector.flush();
-    return chunk;
+function add(a: number | bigint, b: number | bigint): number | bigint {
+  if (typeof a === "number" && typeof b === "number" && Number.isSafeInteger(a + b)) return a + b;
+  return BigInt(a) + BigInt(b);
+}
+
+/** More rows than this are cheaper to compute in the engine than to parse. */
+const MAX_VALUES = 32;
+
+/**
+ * SQL that stores a commit's hour sums, `seq` being the number of its last event: a row each, if there are few. Not by
+ * an appender, which would run its insert on this thread.
+ */
+export function insertSums(sums: readonly HourSum[], seq: number): string | undefined {
+  if (sums.length > MAX_VALUES) return undefined;
+  const rows = sums.map(({ company_id, hour, total, events, low, high }) => {
+    const usages = [total, low, high].map(decimalSql);
+    return `(${company_id}, ${hour}, ${usages[0]}, ${events}, ${usages[1]}, ${usages[2]}, ${seq})`;
   });
+  return `INSERT INTO usage_hour_deltas VALUES ${rows.join(", ")}`;
+}
+
+/** SQL that stores the hour sums of the rows from `first_seq` on in a table. */
+export function insertSumsOf(table: HotTable, first_seq: number): string {
+  return `INSERT INTO usage_hour_deltas
+    SELECT ${SUMMED} FROM ${table} WHERE seq >= ${first_seq} GROUP BY company_id, hour`;
 }
 
 /** SQL of an event's UTC hour, counted since 1970. */

@@ -1,12 +1,12 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import type { AppendResult } from "../../port.ts";
-import type { AppendRequest, PreparedAppend } from "./append_request.ts";
+import { type AppendRequest, FINGERPRINT, type PreparedAppend, WORDS } from "./append_request.ts";
 import { appendRows } from "./event_chunks.ts";
 import { type Engine, EngineLostError, unavailable } from "../engine/engine.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type AppendDecision, decideGroup } from "./deduplicate.ts";
-import { appendHourSums, hourSums } from "./hour_sums.ts";
+import { hourSums, insertSums, insertSumsOf } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 
@@ -14,7 +14,12 @@ import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 export interface WriterLimits {
   /** How long a first append waits for others to share its commit. */
   group_ms: number;
-  /** A group with this many events is committed at once, and takes no further request. */
+  /**
+   * A group with this many events, each request counting for more, is committed without waiting. Of many senders that
+   * wait for their answers only some share a commit then, and the next requests are read while it is written.
+   */
+  ready_events: number;
+  /** A group with this many events takes no further request. */
   group_events: number;
   /** Events that may be pending: waiting or in a commit. */
   pending_events: number;
@@ -25,6 +30,9 @@ export type ExclusiveWork<T> = (
   connection: DuckDBConnection,
   first_seq: number,
 ) => Promise<{ rows: number; value: T }>;
+
+/** What a request counts for beside its events, in events. */
+const REQUEST_EVENTS = 32;
 
 /** The longest pause between two groups. */
 const MAX_REST_MS = 10;
@@ -43,7 +51,8 @@ export class Writer {
   #hot_rows = 0;
   #exclusive: (() => Promise<void>)[] = [];
   #queue: AppendRequest[] = [];
-  #queued_events = 0;
+  /** Queued events, with those that their requests count for. */
+  #queued_work = 0;
   #pending_events = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running = false;
@@ -85,7 +94,7 @@ export class Writer {
     }
     const { promise, resolve, reject } = Promise.withResolvers<AppendResult>();
     this.#queue.push({ ...prepared, resolve, reject });
-    this.#queued_events += count;
+    this.#queued_work += workOf(prepared);
     this.#pending_events += count;
     this.#schedule();
     try {
@@ -146,13 +155,13 @@ export class Writer {
   async abandon(reason: Error): Promise<void> {
     this.#closing_error = reason;
     this.#closed = true;
-    this.#queued_events = 0;
+    this.#queued_work = 0;
     for (const request of this.#queue.splice(0)) request.reject(reason);
     await cutOff([this.#connection], this.close());
   }
 
   #schedule(): void {
-    if (this.#queued_events >= this.#limits.group_events) return this.#drain();
+    if (this.#queued_work >= this.#limits.ready_events) return this.#drain();
     if (this.#running || this.#timer !== undefined) return;
     const rest_ms = this.#rests_until - performance.now();
     this.#timer = setTimeout(() => this.#drain(), Math.max(this.#limits.group_ms, rest_ms));
@@ -180,10 +189,10 @@ export class Writer {
     if (this.#queue.length > 0) this.#schedule();
   }
 
-  /** Whether the next group may begin: a full one at once, and when the store is closing. */
+  /** Whether the next group may begin: a ready one at once, and when the store is closing. */
   #isRested(): boolean {
-    const is_full = this.#queued_events >= this.#limits.group_events;
-    return is_full || this.#closed || performance.now() >= this.#rests_until;
+    const is_ready = this.#queued_work >= this.#limits.ready_events;
+    return is_ready || this.#closed || performance.now() >= this.#rests_until;
   }
 
   #takeGroup(): AppendRequest[] {
@@ -191,9 +200,9 @@ export class Writer {
     for (const request of this.#queue) {
       if (events >= this.#limits.group_events) break;
       events += request.events.length;
+      this.#queued_work -= workOf(request);
       requests++;
     }
-    this.#queued_events -= events;
     return this.#queue.splice(0, requests);
   }
 
@@ -244,18 +253,19 @@ export class Writer {
     const count = decisions.reduce((sum, decision) => sum + decision.fresh.length, 0);
     if (count === 0) return;
     const first_seq = this.#next_seq;
-    const sums = hourSums(decisions);
     this.#next_seq += count;
     this.#hot_rows += count;
+    const rows = { first_seq, last_seq: this.#next_seq - 1, rows: count };
+    const table = this.#hotTable();
+    const sums = insertSums(hourSums(decisions), rows.last_seq);
     const insert = async (): Promise<void> => {
-      await appendRows(this.#connection, this.#hotTable(), decisions, first_seq);
-      await appendHourSums(this.#connection, sums, this.#next_seq - 1);
+      await appendRows(this.#connection, table, decisions, first_seq);
+      if (sums === undefined) await this.#connection.run(insertSumsOf(table, first_seq));
       // Before the commit, which may reach the disk and still fail: an entry without a row is harmless, a row without
       // an entry would be stored twice.
       this.#addToIndex(decisions, first_seq);
     };
-    const rows = { first_seq, last_seq: this.#next_seq - 1, rows: count };
-    await this.#engine.transact(this.#connection, "commit", insert, rows);
+    await this.#engine.transact(this.#connection, "commit", insert, rows, sums);
   }
 
   #hotTable(): HotTable {
@@ -266,12 +276,14 @@ export class Writer {
     let seq = first_seq;
     for (const { request, fresh } of decisions) {
       for (const position of fresh) {
-        const high = request.fingerprints[position * 2] ?? 0;
-        this.#index.add(high, request.fingerprints[position * 2 + 1] ?? 0, seq++);
+        const at = position * WORDS + FINGERPRINT;
+        this.#index.add(request.words[at] ?? 0, request.words[at + 1] ?? 0, seq++);
       }
     }
   }
 }
+
+const workOf = ({ events }: PreparedAppend) => events.length + REQUEST_EVENTS;
 
 /** How long callers wait for the outcome of a failed commit. */
 export const PATIENCE_MS = 5_000;

@@ -98,17 +98,19 @@ export class Engine {
   /**
    * Runs `work` in a transaction of its own: all of it is stored, or nothing. `rows`: the events that it stores. `work`
    * must throw whatever fails in it: the engine accepts the COMMIT of an aborted transaction without an error, and
-   * stores nothing. Errors: those of `work`, and then nothing is stored; EngineLostError.
+   * stores nothing. `first`: a statement to begin with, which costs no call of its own.
+   * Errors: those of `work`, and then nothing is stored; EngineLostError.
    */
   async transact(
     connection: DuckDBConnection,
     source: LossSource,
     work: () => Promise<void>,
     rows?: CommitRows,
+    first?: string,
   ): Promise<void> {
     this.check();
     try {
-      await connection.run("BEGIN");
+      await connection.run(first === undefined ? "BEGIN" : `BEGIN; ${first}`);
       await work();
     } catch (error) {
       await this.#rollBack(connection, source, error);

@@ -50,15 +50,19 @@ export class Parameters {
 
   /** A usage, in millionths. */
   usage(millionths: bigint): string {
-    const digits = String(millionths).replace("-", "").padStart(7, "0");
-    const sign = millionths < 0n ? "-" : "";
-    return `(${sign}${digits.slice(0, -6)}.${digits.slice(-6)})::${USAGE_TYPE.toString()}`;
+    return `(${decimalSql(millionths)})::${USAGE_TYPE.toString()}`;
   }
 
   #add(value: DuckDBValue, type: DuckDBType): string {
     this.types.push(type);
     return `$${this.values.push(value)}`;
   }
+}
+
+/** The literal of a number of millionths: -500000n → `-0.500000`. */
+export function decimalSql(millionths: number | bigint): string {
+  const digits = String(millionths).replace("-", "").padStart(7, "0");
+  return `${millionths < 0 ? "-" : ""}${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
 
 /** Quotes a text, for places where no parameter is allowed. */

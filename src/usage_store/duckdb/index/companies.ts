@@ -67,7 +67,19 @@ export class Companies {
     return events * share * weight < this.#few_events;
   }
 
-  /** Widens the ranges. Call before a commit, so that no query finds an event outside of it. */
+  /** Widens the ranges by those of events. Call before a commit, so that no query finds an event outside of it. */
+  widenBy(company_id: number, events: readonly { timestamp: number }[]): void {
+    let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
+    for (const { timestamp } of events) {
+      if (timestamp < first) first = timestamp;
+      if (timestamp > last) last = timestamp;
+    }
+    if (events.length === 0) return;
+    this.widen(company_id, first);
+    this.widen(company_id, last);
+  }
+
+  /** As `widenBy`, by one event's timestamp. */
   widen(company_id: number, timestamp: number): void {
     widen(this.#all, timestamp);
     let facts = this.#known.get(company_id);
