@@ -1,6 +1,7 @@
 import { and, eq, gt, isNull, lte } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import { findRow, matching } from "../../store/list_rows.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { Queries, Reads } from "../../store/store.ts";
@@ -36,7 +37,7 @@ export async function insertTokens(
   q: Queries,
   tokens: { authorization_id: number; kind: TokenKind; hash: string; expires_at: string }[],
 ): Promise<void> {
-  await q.insert(q.use(authorizationTokenTable)).values(tokens);
+  await insertRows(q, q.use(authorizationTokenTable), tokens);
 }
 
 /** A token with its authorization and client. */

@@ -2,6 +2,7 @@ import { and, asc, eq, gte, inArray, lte, ne, or, type SQL, sql } from "drizzle-
 import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRow } from "../../store/insert_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { filterOnly, idIn } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
@@ -126,23 +127,20 @@ export type NewChange = Pick<
 
 /** Errors: invalid for an instant at which another change takes effect. */
 export async function insertChange({ q, scope, now }: Tx, change: NewChange): Promise<BillingModelChange> {
-  const rows = await q
-    .insert(q.use(billingModelChangeTable))
-    .values({
-      ...change,
-      after_period_at: change.after_period_at ?? null,
-      company_id: scope.company_id,
-      applied_at: change.status === "applied" ? iso(now) : null,
-      cancelled_at: null,
-      voided_at: null,
-      adjustment_billing_record_ids: [],
-      last_error: null,
-      attempts: 0,
-      next_attempt_at: null,
-      ...stamped(now),
-    })
-    .returning(changeColumns(q));
-  return exactlyOne(rows);
+  const row = {
+    ...change,
+    after_period_at: change.after_period_at ?? null,
+    company_id: scope.company_id,
+    applied_at: change.status === "applied" ? iso(now) : null,
+    cancelled_at: null,
+    voided_at: null,
+    adjustment_billing_record_ids: [],
+    last_error: null,
+    attempts: 0,
+    next_attempt_at: null,
+    ...stamped(now),
+  };
+  return insertRow(q, q.use(billingModelChangeTable), row, changeColumns(q));
 }
 
 /** Marks a change as applied if it is still scheduled; else returns nothing. */

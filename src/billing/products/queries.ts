@@ -2,9 +2,9 @@ import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRow } from "../../store/insert_rows.ts";
 import { containing } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
-import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Product } from "./model.ts";
 import { productTable } from "./tables.ts";
@@ -25,11 +25,8 @@ export function findProduct(tx: ReadTx, id: number): Promise<Product | undefined
 }
 
 export async function insertProduct({ q, scope, now }: Tx, name: string): Promise<Product> {
-  const rows = await q
-    .insert(q.use(productTable))
-    .values({ name, company_id: scope.company_id, ...stamped(now) })
-    .returning(productColumns(q));
-  return exactlyOne(rows);
+  const row = { name, company_id: scope.company_id, ...stamped(now) };
+  return insertRow(q, q.use(productTable), row, productColumns(q));
 }
 
 export async function updateProduct(

@@ -3,8 +3,8 @@ import type { Slice } from "../../core/pagination.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRow } from "../../store/insert_rows.ts";
 import { containing } from "../../store/expressions.ts";
-import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows, matching, rowsById } from "../../store/list_rows.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
@@ -94,12 +94,9 @@ export async function insertSubscription(
   { q, scope, now }: Tx,
   subscription: Omit<Subscription, "id" | "company_id" | "status" | "ends_at" | "created_at" | "updated_at">,
 ): Promise<number> {
-  const subscriptions = q.use(subscriptionTable);
-  const rows = await q
-    .insert(subscriptions)
-    .values({ ...subscription, company_id: scope.company_id, ends_at: null, ...stamped(now) })
-    .returning({ id: subscriptions.id });
-  return exactlyOne(rows).id;
+  const t = q.use(subscriptionTable);
+  const row = { ...subscription, company_id: scope.company_id, ends_at: null, ...stamped(now) };
+  return (await insertRow(q, t, row, { id: t.id })).id;
 }
 
 /** Updates a subscription; returns whether there is one. */

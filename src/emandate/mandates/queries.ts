@@ -4,9 +4,9 @@ import { orNotFound } from "../../core/errors.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRow, insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, matching } from "../../store/list_rows.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
-import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
@@ -142,25 +142,22 @@ type NewMandate = Pick<
 export async function insertMandate({ q, scope, now }: Tx, mandate: NewMandate): Promise<StoredMandate> {
   const t = q.use(mandateTable);
   const prefix = referencePrefix(dayAt(now));
-  const [last] = await q
-    .select({ reference: t.reference })
-    .from(t)
+  const last = await findRow(q, t, {
+    columns: { reference: t.reference },
     // ":" sorts after all digits.
-    .where(and(companyOwned(t, scope), gte(t.reference, prefix), lt(t.reference, `${prefix}:`)))
-    .orderBy(desc(t.reference))
-    .limit(1);
-  const rows = await q
-    .insert(t)
-    .values({
-      ...mandate,
-      company_id: scope.company_id,
-      reference: nextReference(last?.reference, prefix),
-      application_type: "01",
-      status: "pending",
-      ...stamped(now),
-    })
-    .returning();
-  return exactlyOne(rows);
+    where: and(companyOwned(t, scope), gte(t.reference, prefix), lt(t.reference, `${prefix}:`)),
+    order: desc(t.reference),
+    limit: 1,
+  });
+  const row = {
+    ...mandate,
+    company_id: scope.company_id,
+    reference: nextReference(last?.reference, prefix),
+    application_type: "01" as const,
+    status: "pending" as const,
+    ...stamped(now),
+  };
+  return insertRow(q, t, row, getTableColumns(t));
 }
 
 /** Changes a mandate by compare-and-set on the status that was read; returns undefined where that has changed. */
@@ -184,7 +181,7 @@ export async function insertMandateEvent(
   mandate_id: number,
   event: MandateEvent,
 ): Promise<void> {
-  await q.insert(q.use(mandateEventTable)).values({ company_id, mandate_id, ...event });
+  await insertRows(q, q.use(mandateEventTable), [{ company_id, mandate_id, ...event }]);
 }
 
 /** The history of a mandate, newest first. */

@@ -16,6 +16,7 @@ import { orNotFound } from "../../core/errors.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRow } from "../../store/insert_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { containing, within } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
@@ -130,21 +131,18 @@ export async function insertApplication(
   { q, scope: { company_id, environment, agent_key_id }, now }: Tx<LoanScope>,
   application: NewApplication,
 ): Promise<LoanApplication> {
-  const t = q.use(loanApplicationTable);
-  const rows = await q
-    .insert(t)
-    .values({
-      ...application,
-      company_id,
-      environment,
-      agent_key_id: agent_key_id ?? null,
-      borrower_name: application.borrower.name,
-      status: "draft",
-      missing: [],
-      ...stamped(now),
-    })
-    .returning(applicationColumns(q));
-  return exactlyOne(rows);
+  const row = {
+    ...application,
+    company_id,
+    environment,
+    agent_key_id: agent_key_id ?? null,
+    borrower_name: application.borrower.name,
+    status: "draft" as const,
+    missing: [],
+    requested: [],
+    ...stamped(now),
+  };
+  return insertRow(q, q.use(loanApplicationTable), row, applicationColumns(q));
 }
 
 /** The fields of an application that an update may set. */

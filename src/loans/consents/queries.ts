@@ -2,7 +2,7 @@ import { and, asc, eq, gt, inArray, isNull, lte, or, type SQL } from "drizzle-or
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { exactlyOne } from "../../store/exactly_one.ts";
+import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
@@ -122,7 +122,7 @@ export async function insertConsent(
 ): Promise<Consent> {
   const t = q.use(consentTable);
   const row = { ...consent, company_id, environment, status: "granted" as const, ...stamped(now) };
-  return exactlyOne(await q.insert(t).values(row).returning(consentColumns(q)));
+  return insertRow(q, t, row, consentColumns(q));
 }
 
 /** Marks consents past their expiry as expired: one, or at most `limit` of the company's. */

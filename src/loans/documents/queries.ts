@@ -2,7 +2,7 @@ import { and, asc, eq, gt, inArray, isNotNull, lte, ne, or } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { exactlyOne } from "../../store/exactly_one.ts";
+import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
@@ -44,7 +44,7 @@ export async function insertDocument(
 ): Promise<LoanDocument> {
   const t = q.use(loanDocumentTable);
   const row = { ...document, company_id, environment, status: "pending_review" as const, ...stamped(now) };
-  return exactlyOne(await q.insert(t).values(row).returning(documentColumns(q)));
+  return insertRow(q, t, row, documentColumns(q));
 }
 
 /** Marks the application's current document of a type as superseded. */

@@ -4,6 +4,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
+import { insertRows } from "../../store/insert_rows.ts";
 import { companyOwned, within } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -69,12 +70,14 @@ export async function insertLogs(
   logs: readonly NewLog[],
 ): Promise<WebhookLog[]> {
   const t = q.use(webhookLogTable);
-  const due = { status: "pending" as const, attempts: [], next_attempt_at: iso(now), due_at: iso(now) };
-  return q
-    .insert(t)
-    .values(logs.map((log) => ({ ...log, ...due, ...stamped(now) })))
-    .onConflictDoNothing({ target: [t.endpoint_id, t.message_id] })
-    .returning(logColumns(q));
+  const at = iso(now);
+  const due = { status: "pending" as const, attempts: [], next_attempt_at: at, due_at: at, ...stamped(now) };
+  return insertRows(
+    q,
+    t,
+    logs.map((log) => ({ ...log, ...due })),
+    { returning: logColumns(q), on_conflict_skip: [t.endpoint_id, t.message_id] },
+  );
 }
 
 /** Makes an ended delivery due for one more attempt; returns nothing while it is pending. */
