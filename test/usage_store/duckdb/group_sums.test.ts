@@ -125,7 +125,7 @@ test("a query finds each event once, whatever the compaction does meanwhile", as
   } while (!is_over);
   expect(await counts(store)).toEqual([1_875, 1_875]);
   await store.close();
-}, 20_000);
+}, 60_000);
 
 test("they are those of the events: in windows, for some subscriptions, and of events that came later", async () => {
   const store = await opened(newPath());

@@ -116,11 +116,14 @@ function groupsSql(
   const of_slices = groupings.flatMap(({ columns }, i) =>
     columns.map(({ name, sql }) => (isTime(kinds[i]) ? namedSql({ name, sql }) : name)),
   );
-  const slice = `(${at} + ${slices.shift_ms}) // ${slices.width_ms}`;
-  const sql = `SELECT ${[...of_slices, SUMS_OF_SUMS].join(", ")} FROM (
-      SELECT *, slice * ${slices.width_ms} - ${slices.shift_ms} AS slice_ms FROM (
-        SELECT ${[...of_events.map(namedSql), `${slice} AS slice`, sums].join(", ")} FROM ${from} GROUP BY ALL))
-    ASOF JOIN (${segmentsSql(segments, parameters)}) ON slice_ms >= start_ms GROUP BY ALL`;
+  const { shift_ms, width_ms } = slices;
+  // Sums by hour are slices already.
+  const rows = by_hour
+    ? `SELECT ${[...of_events.map(namedSql), `${at} AS slice_ms`].join(", ")}, total, events, low, high FROM ${from}`
+    : `SELECT *, slice * ${width_ms} - ${shift_ms} AS slice_ms FROM (
+        SELECT ${[...of_events.map(namedSql), `(${at} + ${shift_ms}) // ${width_ms} AS slice`, sums].join(", ")}
+        FROM ${from} GROUP BY ALL)`;
+  const sql = `SELECT ${[...of_slices, SUMS_OF_SUMS].join(", ")} FROM ${zonedSql(rows, segments, parameters)} GROUP BY ALL`;
   return { sql, groupings };
 }
 
@@ -191,7 +194,7 @@ function constantLocal(at: string, offset_ms: number): Local {
   };
 }
 
-/** Local time of slices joined with their offset. */
+/** Local time of slices that have their offset. */
 const zonedLocal: Local = {
   number: (unit_ms) => `(slice_ms + offset_ms + ${DAY_MS}) // ${unit_ms} - ${DAY_MS / unit_ms}`,
   offset_ms: "offset_ms",
@@ -207,6 +210,25 @@ function segmentsOf({ time_zone, start_ms, end_ms }: AggregateQuery, range: Time
 /** Whether every UTC hour lies in one slice. */
 function holdHours({ width_ms, shift_ms }: Slices): boolean {
   return width_ms % HOUR_MS === 0 && shift_ms % HOUR_MS === 0;
+}
+
+/** Segments that are told apart by comparisons: they take a quarter of the time of a join, until they are many. */
+const FEW_SEGMENTS = 64;
+
+/** SQL of rows with the offset of their slice. */
+function zonedSql(rows: string, segments: readonly OffsetSegment[], parameters: Parameters): string {
+  if (segments.length > FEW_SEGMENTS)
+    return `(${rows}) ASOF JOIN (${segmentsSql(segments, parameters)}) ON slice_ms >= start_ms`;
+  return `(SELECT *, (${offsetSql(segments)})::BIGINT AS offset_ms FROM (${rows}))`;
+}
+
+/** SQL of a slice's offset, by halves. */
+function offsetSql(segments: readonly OffsetSegment[]): string {
+  const half = Math.floor(segments.length / 2);
+  const [first, middle] = [segments[0], segments[half]];
+  if (first === undefined || middle === undefined || half === 0) return String(first?.offset_ms ?? 0);
+  return `CASE WHEN slice_ms < ${middle.start_ms} THEN ${offsetSql(segments.slice(0, half))}
+    ELSE ${offsetSql(segments.slice(half))} END`;
 }
 
 /** The segments as a table. The first includes the slice that begins before it. */
