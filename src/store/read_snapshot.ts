@@ -1,9 +1,9 @@
 import type { Database } from "bun:sqlite";
 
 /**
- * One read transaction for all that a connection reads until the event loop turns, or until somebody in this process
- * commits: beginning and ending one are two system calls, which take longer than most of our reads. What arrives after
- * that reads anew, so that a read sees everything that was committed before it could be asked for. Decision 0155.
+ * One read transaction for all that a connection reads in a turn of the event loop. It ends when no promise is left to
+ * go on, and when this process commits: a read sees everything that was committed before it could be asked for.
+ * Beginning and ending one are two system calls, which take longer than most of our reads. Decision 0153.
  */
 export class ReadSnapshot {
   readonly #connection: Database;
@@ -26,6 +26,7 @@ export class ReadSnapshot {
   readonly end = (): void => {
     if (!this.#is_open) return;
     this.#is_open = false;
-    this.#connection.prepare("COMMIT").run();
+    // Some errors, such as one of the disk, have ended it.
+    if (this.#connection.inTransaction) this.#connection.prepare("COMMIT").run();
   };
 }

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { and, asc, eq } from "drizzle-orm";
 import { CONSTRAINTS } from "../../src/server/schema.ts";
 import { openStore } from "../../src/store/open.ts";
+import { ReadSnapshot } from "../../src/store/read_snapshot.ts";
 import { countRows } from "../../src/store/select_rows.ts";
 import type { Reads, Store } from "../../src/store/store.ts";
 import { companyTable } from "../../src/tenancy/companies/tables.ts";
@@ -61,6 +62,21 @@ test("what was committed elsewhere before a request arrived is seen, and a check
   const [checkpoint] = other.query<{ busy: number }, []>("PRAGMA wal_checkpoint(TRUNCATE)").all();
   expect(checkpoint?.busy).toBe(0);
   other.close();
+});
+
+test("one that SQLite has ended by itself, as it does when the disk fails, is followed by another", () => {
+  const connection = new Database(":memory:");
+  const snapshot = new ReadSnapshot(connection);
+  for (const _ of [1, 2]) {
+    snapshot.begin();
+    expect(connection.inTransaction).toBe(true);
+    connection.run("ROLLBACK");
+    snapshot.end();
+  }
+  snapshot.begin();
+  snapshot.end();
+  expect(connection.inTransaction).toBe(false);
+  connection.close();
 });
 
 test("SQLite plans no statement by a number in it, and may by a text", () => {
