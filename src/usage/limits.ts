@@ -34,8 +34,9 @@ export const LIMITS = {
   usage_import_threads: 2,
   /** What it reads ahead of what is stored. */
   usage_import_buffer: "64MB",
-  /** Rows of a file that are stored at once, and that are read one by one at once. */
-  usage_import_block: 500_000,
+  /** Rows of a file that are stored at once: two groups of rows of the engine, one for each of its threads. */
+  usage_import_block: 2 * 122_880,
+  /** Rows that are read one by one at once. */
   usage_import_slice: 2_000,
   /** Imported files of a company that are recognized when imported again, the newest. */
   usage_imports: 10_000,
