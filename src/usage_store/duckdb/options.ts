@@ -27,7 +27,7 @@ export interface DuckDbOptions {
   pending_events?: number;
   /** How long a commit waits for more appends. Default 2. */
   group_ms?: number;
-  /** Events at which it stops waiting, each request counting as 32 more. Default 2,400. */
+  /** Events at which it stops waiting, each request counting as 24 more. Default 2,200. */
   ready_events?: number;
   /** Events at which no more are added to it. Default 4,096. */
   group_events?: number;
@@ -56,7 +56,7 @@ export function limitsOf(options: Omit<DuckDbOptions, "path">): PartsLimits {
   const { readers = 4, readers_waiting = 256 } = options;
   const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
   const { exports = 2, exports_waiting = 8, exports_waiting_company = 2 } = options;
-  const { pending_events = 100_000, group_ms = 2, ready_events = 2_400, group_events = 4_096 } = options;
+  const { pending_events = 100_000, group_ms = 2, ready_events = 2_200, group_events = 4_096 } = options;
   const { compaction = COMPACTION, few_events = 50_000 } = options;
   return {
     readers: poolLimits(readers, readers_waiting, readers_waiting_company),

@@ -32,7 +32,7 @@ export type ExclusiveWork<T> = (
 ) => Promise<{ rows: number; value: T }>;
 
 /** What a request counts for beside its events, in events. */
-const REQUEST_EVENTS = 32;
+const REQUEST_EVENTS = 24;
 
 /** The longest pause between two groups. */
 const MAX_REST_MS = 10;
