@@ -27,9 +27,9 @@ export interface DuckDbOptions {
   pending_events?: number;
   /** How long a commit waits for more appends. Default 2. */
   group_ms?: number;
-  /** Events at which it stops waiting, each request counting as 24 more. Default 2,200. */
-  ready_events?: number;
-  /** Events at which no more are added to it. Default 4,096. */
+  /** Requests at which it stops waiting. Default 56. */
+  ready_requests?: number;
+  /** Events at which it stops waiting, and no more are added to it. Default 4,096. */
   group_events?: number;
   /** Events of a company within a query's bounds of time, below which it reads these instead of sums. Default 50,000. */
   few_events?: number;
@@ -56,12 +56,12 @@ export function limitsOf(options: Omit<DuckDbOptions, "path">): PartsLimits {
   const { readers = 4, readers_waiting = 256 } = options;
   const { readers_waiting_company = Math.ceil(readers_waiting / 4) } = options;
   const { exports = 2, exports_waiting = 8, exports_waiting_company = 2 } = options;
-  const { pending_events = 100_000, group_ms = 2, ready_events = 2_200, group_events = 4_096 } = options;
+  const { pending_events = 100_000, group_ms = 2, ready_requests = 56, group_events = 4_096 } = options;
   const { compaction = COMPACTION, few_events = 50_000 } = options;
   return {
     readers: poolLimits(readers, readers_waiting, readers_waiting_company),
     exports: poolLimits(exports, exports_waiting, exports_waiting_company),
-    writer: { pending_events, group_ms, ready_events, group_events },
+    writer: { pending_events, group_ms, ready_requests, group_events },
     compaction,
     few_events,
   };

@@ -37,7 +37,7 @@ const hourly = (hours: number) =>
 
 describe("a group of appends", () => {
   test("begins when it is ready, by its events or by its requests, without waiting for more", async () => {
-    const store = await open({ group_ms: FOREVER_MS, ready_events: 100, group_events: 1_000 });
+    const store = await open({ group_ms: FOREVER_MS, ready_requests: 4, group_events: 81 });
     const large = [store.append(1, hourly(1), NOW_MS), store.append(2, hourly(80), NOW_MS)];
     expect(await Promise.all(large)).toMatchObject([{ accepted: 1 }, { accepted: 80 }]);
     const many = Array.from({ length: 8 }, () => store.append(1, [modelEvent()], NOW_MS));
@@ -46,7 +46,7 @@ describe("a group of appends", () => {
   });
 
   test("is answered one by one, though it shares a commit: what is refused keeps nothing else back", async () => {
-    const store = await open({ group_ms: FOREVER_MS, ready_events: 90, group_events: 200 });
+    const store = await open({ group_ms: FOREVER_MS, ready_requests: 4, group_events: 200 });
     const event = modelEvent({ millionths: 1n });
     const answers = await Promise.allSettled([
       store.append(1, [event], NOW_MS),
@@ -65,7 +65,7 @@ describe("a group of appends", () => {
   });
 
   test("may hold an event that may only repeat a stored one, and refuses it when it is new", async () => {
-    const store = await open({ group_ms: FOREVER_MS, ready_events: 40, group_events: 100 });
+    const store = await open({ group_ms: FOREVER_MS, ready_requests: 2, group_events: 100 });
     const late = { ...modelEvent(), only_if_stored: "is too late" };
     const [refused, stored] = [
       failure(store.append(1, [late], NOW_MS)),

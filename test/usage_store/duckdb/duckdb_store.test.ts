@@ -237,7 +237,7 @@ describe("the DuckDB usage store, its fingerprints", () => {
     const hash = new SipHash(database.fingerprint_key);
     const index = new FingerprintIndex();
     const connection = await database.instance.connect();
-    const limits = { group_ms: 0, ready_events: 10, group_events: 10, pending_events: 10 };
+    const limits = { group_ms: 0, ready_requests: 10, group_events: 10, pending_events: 10 };
     const writer = new Writer(
       new Engine(database.instance),
       connection,

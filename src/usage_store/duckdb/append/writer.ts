@@ -15,11 +15,11 @@ export interface WriterLimits {
   /** How long a first append waits for others to share its commit. */
   group_ms: number;
   /**
-   * A group with this many events, each request counting for more, is committed without waiting. Of many senders that
-   * wait for their answers only some share a commit then, and the next requests are read while it is written.
+   * A group of this many requests is committed without waiting. Of more senders that wait for their answers only some
+   * share a commit then, and the next requests of the others are read while it is written.
    */
-  ready_events: number;
-  /** A group with this many events takes no further request. */
+  ready_requests: number;
+  /** A group with this many events is committed without waiting too, and takes no further request. */
   group_events: number;
   /** Events that may be pending: waiting or in a commit. */
   pending_events: number;
@@ -30,9 +30,6 @@ export type ExclusiveWork<T> = (
   connection: DuckDBConnection,
   first_seq: number,
 ) => Promise<{ rows: number; value: T }>;
-
-/** What a request counts for beside its events, in events. */
-const REQUEST_EVENTS = 24;
 
 /** The longest pause between two groups. */
 const MAX_REST_MS = 10;
@@ -51,8 +48,7 @@ export class Writer {
   #hot_rows = 0;
   #exclusive: (() => Promise<void>)[] = [];
   #queue: AppendRequest[] = [];
-  /** Queued events, with those that their requests count for. */
-  #queued_work = 0;
+  #queued_events = 0;
   #pending_events = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running = false;
@@ -94,7 +90,7 @@ export class Writer {
     }
     const { promise, resolve, reject } = Promise.withResolvers<AppendResult>();
     this.#queue.push({ ...prepared, resolve, reject });
-    this.#queued_work += workOf(prepared);
+    this.#queued_events += count;
     this.#pending_events += count;
     this.#schedule();
     try {
@@ -155,13 +151,13 @@ export class Writer {
   async abandon(reason: Error): Promise<void> {
     this.#closing_error = reason;
     this.#closed = true;
-    this.#queued_work = 0;
+    this.#queued_events = 0;
     for (const request of this.#queue.splice(0)) request.reject(reason);
     await cutOff([this.#connection], this.close());
   }
 
   #schedule(): void {
-    if (this.#queued_work >= this.#limits.ready_events) return this.#drain();
+    if (this.#isReady) return this.#drain();
     if (this.#running || this.#timer !== undefined) return;
     const rest_ms = this.#rests_until - performance.now();
     this.#timer = setTimeout(() => this.#drain(), Math.max(this.#limits.group_ms, rest_ms));
@@ -189,10 +185,14 @@ export class Writer {
     if (this.#queue.length > 0) this.#schedule();
   }
 
+  get #isReady(): boolean {
+    const { ready_requests, group_events } = this.#limits;
+    return this.#queue.length >= ready_requests || this.#queued_events >= group_events;
+  }
+
   /** Whether the next group may begin: a ready one at once, and when the store is closing. */
   #isRested(): boolean {
-    const is_ready = this.#queued_work >= this.#limits.ready_events;
-    return is_ready || this.#closed || performance.now() >= this.#rests_until;
+    return this.#isReady || this.#closed || performance.now() >= this.#rests_until;
   }
 
   #takeGroup(): AppendRequest[] {
@@ -200,9 +200,9 @@ export class Writer {
     for (const request of this.#queue) {
       if (events >= this.#limits.group_events) break;
       events += request.events.length;
-      this.#queued_work -= workOf(request);
       requests++;
     }
+    this.#queued_events -= events;
     return this.#queue.splice(0, requests);
   }
 
@@ -282,8 +282,6 @@ export class Writer {
     }
   }
 }
-
-const workOf = ({ events }: PreparedAppend) => events.length + REQUEST_EVENTS;
 
 /** How long callers wait for the outcome of a failed commit. */
 export const PATIENCE_MS = 5_000;
