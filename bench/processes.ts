@@ -6,6 +6,8 @@ const ROOT = join(import.meta.dir, "..");
 /** The settings of a process: its own only, since those of the caller's shell must not change what is measured. */
 const environment = (settings: Record<string, string>) => ({
   PATH: process.env.PATH ?? "",
+  // Where Bun keeps what it transpiled: most supervisors set it too.
+  ...(process.env.HOME === undefined ? {} : { HOME: process.env.HOME }),
   UV_THREADPOOL_SIZE: "16",
   ...settings,
 });

@@ -49,8 +49,8 @@ export function groupOrder(
   return { by: sort_by === "usage" ? "total" : "key", descending: sort_order === "desc" };
 }
 
-/** Rows or groups that are worked on before other work gets its turn: so many take about a millisecond. */
-const ROWS_AT_ONCE = 500;
+/** Rows or groups that are worked on before other work gets its turn: so many take some tenths of a millisecond. */
+const ROWS_AT_ONCE = 125;
 
 /**
  * Folds the usage store's rows into the requested groups, with their keys and names; without group_by the one row is

@@ -67,7 +67,7 @@ test("names and groups of many thousand subscriptions are found in turns", async
   const groups = ids.map((id) => ({ keys: [id], ...usage }));
   const how = { order: { by: "key", descending: false } as const, max_groups: 10 };
   const folded = await turnsDuring(() => foldGroups(company_id, ["client"], groups, found.result, how));
-  expect(folded.turns).toBeGreaterThanOrEqual(turnsOf(500));
+  expect(folded.turns).toBeGreaterThanOrEqual(turnsOf(125));
   expect(folded.result).toEqual([
     {
       group_key: String(client.id),

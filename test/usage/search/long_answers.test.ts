@@ -83,10 +83,10 @@ describe("an answer of as many groups as there may be", () => {
     expect(withoutOwn(long).same).toEqual(withoutOwn(short).same);
   });
 
-  test("is read, folded, sorted and named in turns of 500 groups", async () => {
+  test("is read, folded, sorted and named in turns of 125 groups", async () => {
     const { turns } = await turnsDuring(() => call(openContext(), searchUsage, BY_NAME));
-    // Reading, merging, grouping, summing, sorting, and five rounds of merging what is sorted.
-    expect(turns).toBeGreaterThanOrEqual((5 + 5) * (GROUPS / 500 - 1));
+    // Reading, merging, grouping, summing, sorting, and seven rounds of merging what is sorted.
+    expect(turns).toBeGreaterThanOrEqual((5 + 7) * (GROUPS / 125 - 1));
   });
 
   test("has each company's own groups, also where they ask at once", async () => {

@@ -251,7 +251,7 @@ function toAggregateRow(row: DuckDBValue[], groupings: readonly Grouping[]): Agg
 }
 
 /** Rows that are merged before other work gets its turn. */
-const ROWS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 125;
 
 /** Merges the rows with the same keys. */
 async function joined(rows: readonly AggregateRow[]): Promise<AggregateRow[]> {
