@@ -64,7 +64,8 @@ function classifyCounted(
 ): PaymentDecision {
   const { status } = payment;
   if (response.status === "charged_back") {
-    return hasReturned(payment) || !PAYMENT_TRANSITIONS[status].charge_back ? NOTHING : pull("charge_back");
+    // Also of one that failed late: it counts towards max_no_debit, as a failed one does not.
+    return PAYMENT_TRANSITIONS[status].charge_back ? pull("charge_back") : NOTHING;
   }
   if (response.status === "failed") {
     if (status === "submitted") return pull(response.is_retriable ? "fail_for_now" : "fail");
@@ -89,7 +90,6 @@ function classifyUncounted(
   if (response.status === "failed") return has_failed ? NOTHING : { ...NOTHING, order: "failed" };
   if (response.status === "charged_back") {
     if (!has_failed) return { ...NOTHING, order: "failed" };
-    if (hasReturned(payment)) return NOTHING;
     return may_move ? pull("charge_back") : flagged("earlier_attempt_returned");
   }
   if (order.status === "succeeded") return settles(order, response);

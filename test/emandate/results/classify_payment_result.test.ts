@@ -71,7 +71,12 @@ describe("an answer about the attempt that counts", () => {
     const late = { status: "failed", paid_at: PAID_AT } as const;
     expect(verdict(late, {}, OK)).toBe("paid_after_return");
     expect(verdict(late, {}, FAILED)).toBe("");
-    expect(verdict(late, {}, CHARGED_BACK)).toBe("");
+  });
+
+  test("of money that failed late is a charge-back as any other: it counts as a debit from then on", () => {
+    const late = { status: "failed", paid_at: PAID_AT } as const;
+    expect(verdict(late, {}, CHARGED_BACK)).toBe("charge_back");
+    expect(verdict(late, { order_no: "D1-1" }, CHARGED_BACK)).toBe("charge_back");
   });
 });
 
@@ -92,7 +97,7 @@ describe("an answer about another attempt", () => {
     ["retry_scheduled", "failed", CHARGED_BACK, "charge_back"],
     ["submitted", "failed", CHARGED_BACK, "earlier_attempt_returned"],
     ["paid", "failed", CHARGED_BACK, "earlier_attempt_returned"],
-    ["charged_back", "failed", CHARGED_BACK, ""],
+    ["charged_back", "failed", CHARGED_BACK, "earlier_attempt_returned"],
   ] as const)("of a payment that is %s, the attempt %s: %p", (status, attempt, said, expected) => {
     expect(verdict({ status }, { order_no: "D1-1", status: attempt }, said)).toBe(expected);
   });

@@ -192,6 +192,54 @@ describe("what can't be applied", () => {
   });
 });
 
+describe("a charge-back counts in its period, whatever the bank said before", () => {
+  /** Nothing more may be debited in March. */
+  async function expectFull({ api }: Tenant, mandate: number): Promise<void> {
+    const { status, body } = await api("POST", `/emandate/mandates/${mandate}/payments`, { amount: "50.00" });
+    expect([status, JSON.stringify(body)]).toEqual([
+      422,
+      expect.stringContaining("the mandate allows 1 in a period, and 2026-03 has 1"),
+    ]);
+    expect(await paymentsOf(api, mandate)).toHaveLength(1);
+  }
+
+  test("of a debit that was paid and then failed late: no other is made", async () => {
+    const { tenant, mandate, payment, run_id } = await collected();
+    const order_no = `D${payment}-1`;
+    for (const said of ["00,", "53,", "00,yes"]) {
+      expect(await file(tenant, run_id, order_no, said)).toEqual(APPLIED);
+    }
+    expect(await getPayment(tenant.api, payment)).toMatchObject({ status: "charged_back", order_no });
+    expect(await file(tenant, run_id, order_no, "00,yes")).toEqual(UNCHANGED);
+    await expectFull(tenant, mandate);
+  });
+
+  test("of an attempt before one that failed late: no other is made", async () => {
+    const { tenant, mandate, payment, run_id } = await collected();
+    await file(tenant, run_id, `D${payment}-1`, "51,");
+    const second = await runOn(tenant, "2026-03-10");
+    for (const said of ["00,", "53,"]) {
+      expect(await file(tenant, second, `D${payment}-2`, said)).toEqual(APPLIED);
+    }
+    expect(await file(tenant, run_id, `D${payment}-1`, "00,yes")).toEqual(APPLIED);
+    expect(await getPayment(tenant.api, payment)).toMatchObject({
+      status: "charged_back",
+      order_no: `D${payment}-1`,
+    });
+    await expectFull(tenant, mandate);
+  });
+
+  test("of two attempts is one of a payment, and flagged for the other", async () => {
+    const { tenant, payment, run_id } = await collected();
+    await file(tenant, run_id, `D${payment}-1`, "51,");
+    const second = await runOn(tenant, "2026-03-10");
+    expect(await file(tenant, second, `D${payment}-2`, "00,yes")).toEqual(APPLIED);
+    expect(await file(tenant, run_id, `D${payment}-1`, "00,yes")).toEqual(FLAGGED);
+    expect(await file(tenant, run_id, `D${payment}-1`, "00,yes")).toEqual(UNCHANGED);
+    expect(await reasons(tenant)).toEqual(["earlier_attempt_returned"]);
+  });
+});
+
 test("a debit that the bank refuses for our own message fails, and does not count against the mandate", async () => {
   const { tenant, payment, run_id, mandate } = await collected();
   await tenant.api("PUT", "/emandate/config", { suspend_after_failures: 1 });
