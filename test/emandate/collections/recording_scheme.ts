@@ -23,6 +23,7 @@ export class RecordingScheme {
   readonly failed = new Set<string>();
   /** Which orders were told to have moved money that stayed, as it said last. */
   readonly paid = new Set<string>();
+  readonly #places = new Map<string, number>();
   /** What it says of orders about which it was wrong. */
   readonly #corrected = new Map<string, Correction>();
   today: Temporal.PlainDate;
@@ -43,8 +44,14 @@ export class RecordingScheme {
   }
 
   fateOf(order_no: string): (typeof FATES)[number] {
-    const hash = Number(Bun.hash(`${this.#seed} ${order_no}`) % BigInt(FATES.length));
-    return FATES[hash] ?? "paid";
+    return FATES[this.#draw(order_no, FATES.length)] ?? "paid";
+  }
+
+  /** Draws for an order, by when it was first drawn for: its number depends on the histories before this one. */
+  #draw(order_no: string, of: number): number {
+    const place = this.#places.get(order_no) ?? this.#places.size;
+    this.#places.set(order_no, place);
+    return Number(Bun.hash(`${this.#seed} ${place} ${of}`) % BigInt(of));
   }
 
   /** What it says of an order when it is asked; one that it never got has failed. */
@@ -100,9 +107,7 @@ export class RecordingScheme {
         await Bun.sleep(0);
         if (this.fault === "times out") return new Map();
         // Some it answers at once.
-        const answered = orders.filter(
-          ({ order_no }) => Bun.hash(`${this.#seed} ${order_no} now`) % 3n === 0n,
-        );
+        const answered = orders.filter(({ order_no }) => this.#draw(order_no, 3) === 0);
         return new Map(
           answered.map(({ order_no }) => [order_no, this.resultFor({ order_no, status: "submitted" })]),
         );
