@@ -13,7 +13,12 @@ export interface StoreFacts {
   openings: readonly Opening[];
   /** The number of the last event. */
   last_seq: number;
-  /** The highest keys that events are stored under; 0 where there is none. */
+  /** The highest keys that events are stored under; those given where none is higher. */
+  keysAbove(given: LastKeys): Promise<LastKeys>;
+}
+
+/** The highest keys of companies and subscriptions; 0 where there is none. */
+export interface LastKeys {
   company_id: number;
   subscription_id: number;
 }

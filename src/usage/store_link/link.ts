@@ -174,7 +174,7 @@ interface AdmittedStore {
 
 async function admitStore(
   options: LinkOptions,
-  usage: StoreFacts,
+  facts: StoreFacts,
   onLost: () => void,
 ): Promise<AdmittedStore> {
   const { store, clock, accepts, place } = options;
@@ -182,6 +182,7 @@ async function admitStore(
   try {
     await store.tx((q) => queries.insertLink(q, clock.now(), crypto.randomUUID()));
     const database = { ...(await storeFactsOf(store)), counted_seq: await findLastCounted(store.read) };
+    const usage = { ...facts, ...(await facts.keysAbove(database)) };
     const refused = refusalOf(database, usage);
     if (refused !== null && !accepts) throw refusal(place, refused);
     const seq_floor = Math.max(usage.last_seq, database.last_seq, database.counted_seq);

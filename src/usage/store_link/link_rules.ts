@@ -1,7 +1,10 @@
-import type { StoreFacts } from "../../usage_store/identity.ts";
+import type { LastKeys, StoreFacts } from "../../usage_store/identity.ts";
 
-/** A database's record of its usage store (see tables.ts), and its own extent. */
-export interface DatabaseLink {
+/** What is known of a usage store when it is to be used. */
+export type UsageExtent = Omit<StoreFacts, "keysAbove"> & LastKeys;
+
+/** A database's record of its usage store (see tables.ts), and its own extent: the highest keys that were ever given. */
+export interface DatabaseLink extends LastKeys {
   database_id: string;
   store_id: string | null;
   opening_number: number;
@@ -10,9 +13,6 @@ export interface DatabaseLink {
   place: string | null;
   /** The number of the last event that a bill has counted. */
   counted_seq: number;
-  /** The highest keys that were ever given. */
-  company_id: number;
-  subscription_id: number;
 }
 
 /** The command by which an operator accepts a refused store. */
@@ -23,7 +23,7 @@ export const ACCEPT = "doctor --accept-usage";
  * other only what that has made durable, so two that were used together are never refused, at whatever moment they were
  * killed. Decision 0116.
  */
-export function refusalOf(database: DatabaseLink, usage: StoreFacts): string | null {
+export function refusalOf(database: DatabaseLink, usage: UsageExtent): string | null {
   const last_place = database.place === null ? "" : `, last opened in ${database.place}`;
   if (usage.database_id !== null && usage.database_id !== database.database_id) {
     return `it belongs to another database: start it with that one, or set DATA_DIR to another folder; only if it is this database's all the same, ${ACCEPT} says so`;
@@ -34,7 +34,7 @@ export function refusalOf(database: DatabaseLink, usage: StoreFacts): string | n
   return ageProblem(database, usage);
 }
 
-function ageProblem(database: DatabaseLink, usage: StoreFacts): string | null {
+function ageProblem(database: DatabaseLink, usage: UsageExtent): string | null {
   const { opening_number, opening_id, place } = database;
   if (opening_id !== null && !usage.openings.some(({ id }) => id === opening_id)) {
     const [first, last] = [usage.openings.at(0), usage.openings.at(-1)];

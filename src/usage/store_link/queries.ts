@@ -6,7 +6,7 @@ import type { Queries, Reads } from "../../store/store.ts";
 import { findRow } from "../../store/list_rows.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
-import type { StoreFacts } from "../../usage_store/identity.ts";
+import type { LastKeys } from "../../usage_store/identity.ts";
 import { usageLinkTable } from "./tables.ts";
 
 /** The database's record of its usage store. */
@@ -50,17 +50,14 @@ export async function updateProgress(
 }
 
 /** The highest keys that usage may be stored under. */
-export async function findLastKeys(q: Reads): Promise<Pick<StoreFacts, "company_id" | "subscription_id">> {
+export async function findLastKeys(q: Reads): Promise<LastKeys> {
   const companies = q.use(companyTable);
   const subscriptions = q.use(subscriptionTable);
   return { company_id: await lastKey(q, companies), subscription_id: await lastKey(q, subscriptions) };
 }
 
 /** Raises the key sequences, so that the keys of stored usage are not used again. */
-export async function raiseKeys(
-  q: Queries,
-  { company_id, subscription_id }: Pick<StoreFacts, "company_id" | "subscription_id">,
-): Promise<void> {
+export async function raiseKeys(q: Queries, { company_id, subscription_id }: LastKeys): Promise<void> {
   await raiseKey(q, q.use(companyTable), company_id);
   await raiseKey(q, q.use(subscriptionTable), subscription_id);
 }

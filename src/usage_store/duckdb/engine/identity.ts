@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { Admission, Opening, StoreFacts } from "../../identity.ts";
+import type { Admission, LastKeys, Opening, StoreFacts } from "../../identity.ts";
 import type { Database } from "./database.ts";
 import { insertMeta } from "./meta.ts";
 import { asNumber, asText, query } from "./sql.ts";
@@ -24,7 +24,7 @@ export async function admit(
   }
 }
 
-/** Reads the store's identity and the highest keys of its events. */
+/** Reads the store's identity and extent. */
 async function readFacts(connection: DuckDBConnection): Promise<StoreFacts> {
   const rows = await query(connection, "SELECT name, value FROM usage_meta");
   const meta = Map.groupBy(
@@ -32,19 +32,23 @@ async function readFacts(connection: DuckDBConnection): Promise<StoreFacts> {
     ({ name }) => name,
   );
   const valueOf = (name: string) => meta.get(name)?.[0]?.value;
-  const [keys = []] = await query(
-    connection,
-    "SELECT coalesce(max(company_id), 0), coalesce(max(subscription_id), 0) FROM usage_events",
-  );
-  const [company_id = 0, subscription_id = 0] = keys.map(asNumber);
   return {
     store_id: valueOf("store_id") ?? "",
     database_id: valueOf("database_id") ?? null,
     openings: (meta.get("opening") ?? []).map(readOpening).toSorted((a, b) => a.number - b.number),
     last_seq: await lastSeq(connection, 0),
-    company_id,
-    subscription_id,
+    keysAbove: (given) => keysAbove(connection, given),
   };
+}
+
+/** Only what is higher is looked for: the blocks' statistics exclude the rest, where a maximum would read all events. */
+async function keysAbove(connection: DuckDBConnection, given: LastKeys): Promise<LastKeys> {
+  const highest = async (column: keyof LastKeys): Promise<number> => {
+    const above = `SELECT max(${column}) FROM usage_events WHERE ${column} > ${given[column]}`;
+    const [[key = 0] = []] = await query(connection, `SELECT coalesce((${above}), ${given[column]})`);
+    return asNumber(key);
+  };
+  return { company_id: await highest("company_id"), subscription_id: await highest("subscription_id") };
 }
 
 function readOpening({ value }: { value: string }): Opening {
