@@ -72,7 +72,7 @@ export async function openIndex(
 }
 
 /** The growth of the index after which its snapshot is rewritten, so that writing stays in proportion. */
-const SNAPSHOT_GROWTH = 0.05;
+const SNAPSHOT_GROWTH = 0.025;
 
 /** Rewrites the snapshot of the index once many events have come since. */
 export class SnapshotWriter {

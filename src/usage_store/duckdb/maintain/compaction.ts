@@ -14,7 +14,7 @@ export interface CompactionLimits extends GroupSumsLimits {
   hot_rows: number;
   /** Events in short segments at which they are moved to a long one. */
   segment_rows: number;
-  /** New events at which the index's snapshot is rewritten, or a twentieth of all if that is more. */
+  /** New events at which the index's snapshot is rewritten, or a fortieth of all if that is more. */
   snapshot_rows: number;
   /** How long it rests after a failure, such as a full disk. */
   retry_ms: number;
