@@ -1,22 +1,19 @@
-import { interleave } from "./chunk.ts";
+import { interleave, ROWS_A_TURN } from "./chunk.ts";
 
-/** An answer of nothing but a list longer than a page: it is checked and written part by part. Decision 0166. */
+/** An answer of nothing but a list, longer than one turn's work: it is checked and written part by part. Decision 0166. */
 export interface LongList {
   data: readonly unknown[];
 }
 
-/** Entries of a part: so many take some tenths of a millisecond. A page has fewer. */
-const ENTRIES_AT_ONCE = 125;
-
 export function isLongList(answer: unknown): answer is LongList {
   if (typeof answer !== "object" || answer === null || !("data" in answer)) return false;
   const { data } = answer;
-  return Array.isArray(data) && data.length > ENTRIES_AT_ONCE && Object.keys(answer).length === 1;
+  return Array.isArray(data) && data.length > ROWS_A_TURN && Object.keys(answer).length === 1;
 }
 
 /** The same answer with one part of its list after the other, and a turn for everything else in between. */
 export async function* partsOf({ data }: LongList): AsyncGenerator<LongList> {
-  for await (const part of interleave(data, ENTRIES_AT_ONCE)) yield { data: part };
+  for await (const part of interleave(data, ROWS_A_TURN)) yield { data: part };
 }
 
 /** The text that `JSON.stringify` gives. */

@@ -23,7 +23,7 @@ const INVALID_REQUEST = -32_600;
  * with the first message: they would be a quarter of a start. Decision 0170.
  */
 export function mcpEndpoint(deps: Deps, loadTools: () => Promise<readonly Tool[]>) {
-  let handler: Promise<Handler> | undefined;
+  let handler: Handler | undefined;
 
   async function openHandler(): Promise<Handler> {
     const [{ handlerFor }, tools] = await Promise.all([import("./handler.ts"), loadTools()]);
@@ -41,8 +41,8 @@ export function mcpEndpoint(deps: Deps, loadTools: () => Promise<readonly Tool[]
     if (body instanceof Response) return body;
     const actor = isLate(since_ms) ? await authenticate(deps, request) : call.actor;
     if (actor instanceof AppError) return refuse(actor);
-    handler ??= openHandler();
-    return (await handler)(request, body, call);
+    handler ??= await openHandler();
+    return handler(request, body, call);
   }
 
   return new Elysia({ name: "mcp" }).post(

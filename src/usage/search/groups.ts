@@ -1,4 +1,4 @@
-import { interleave, sortInterleaved } from "../../core/chunk.ts";
+import { interleave, ROWS_A_TURN, sortInterleaved } from "../../core/chunk.ts";
 import { compare } from "../../core/money.ts";
 import type { Grouping, SearchUsage, UsageAggregation } from "./model.ts";
 import type { SubscriptionNames } from "./queries.ts";
@@ -49,9 +49,6 @@ export function groupOrder(
   return { by: sort_by === "usage" ? "total" : "key", descending: sort_order === "desc" };
 }
 
-/** Rows or groups that are worked on before other work gets its turn: so many take some tenths of a millisecond. */
-const ROWS_AT_ONCE = 125;
-
 /**
  * Folds the usage store's rows into the requested groups, with their keys and names; without group_by the one row is
  * the total. `names` holds the subscriptions of the rows. Errors: invalid for more than `max_groups`.
@@ -65,15 +62,15 @@ export async function foldGroups(
 ): Promise<UsageAggregation[]> {
   const groups = await groupRows(company_id, group_by, rows, names, max_groups);
   const summed: SummedGroup[] = [];
-  for await (const batch of interleave(groups, ROWS_AT_ONCE)) {
+  for await (const batch of interleave(groups, ROWS_A_TURN)) {
     for (const { parts, rows: of_group } of batch) {
       const sums = addRows(of_group);
       summed.push({ parts, sums, total: Number(sums.total_usage) });
     }
   }
   const found: UsageAggregation[] = [];
-  const sorted = await sortInterleaved(summed, comparisonOf(order), ROWS_AT_ONCE);
-  for await (const batch of interleave(sorted, ROWS_AT_ONCE)) found.push(...batch.map(toAggregation));
+  const sorted = await sortInterleaved(summed, comparisonOf(order), ROWS_A_TURN);
+  for await (const batch of interleave(sorted, ROWS_A_TURN)) found.push(...batch.map(toAggregation));
   return found;
 }
 
@@ -88,14 +85,14 @@ async function groupRows(
   const parts_of = group_by.map((kind) => new Parts(company_id, kind, names));
   const places = group_by.map((kind) => stored.findIndex((by) => by === kind || isFolded(kind, by)));
   const groups = new Map<number, Group>();
-  for await (const batch of interleave(rows, ROWS_AT_ONCE)) {
+  for await (const batch of interleave(rows, ROWS_A_TURN)) {
     for (const row of batch) {
       const parts = parts_of.map((known, i) => known.of(row.keys[places[i] ?? 0] ?? null));
       // No grouping has more parts than there are rows.
       const number = parts.reduce((before, part) => before * rows.length + part.number, 0);
       const group = groups.get(number);
       if (group === undefined) groups.set(number, { parts, rows: [row] });
-      else if (group.rows.push(row) >= ROWS_AT_ONCE) group.rows = [addRows(group.rows)];
+      else if (group.rows.push(row) >= ROWS_A_TURN) group.rows = [addRows(group.rows)];
     }
     if (groups.size > max_groups) throw tooManyGroups(max_groups);
   }

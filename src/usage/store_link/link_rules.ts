@@ -3,7 +3,7 @@ import type { LastKeys, StoreFacts } from "../../usage_store/identity.ts";
 /** What is known of a usage store when it is to be used. */
 export type UsageExtent = Omit<StoreFacts, "keysAbove"> & LastKeys;
 
-/** A database's record of its usage store (see tables.ts), and its own extent: the highest keys that were ever given. */
+/** A database's record of its usage store (see tables.ts), and the highest keys that it ever gave. */
 export interface DatabaseLink extends LastKeys {
   database_id: string;
   store_id: string | null;

@@ -10,7 +10,7 @@ import {
   listValue,
   VARCHAR,
 } from "@duckdb/node-api";
-import { nextTurn } from "../../../core/chunk.ts";
+import { nextTurn, ROWS_A_TURN } from "../../../core/chunk.ts";
 import type { Decimal } from "../../../core/money.ts";
 import { USAGE_TYPE } from "./schema.ts";
 
@@ -84,9 +84,6 @@ export async function query(
   return rows;
 }
 
-/** Rows that are read before other work gets its turn: so many take some tenths of a millisecond. */
-const ROWS_AT_ONCE = 125;
-
 /** As `query`, for many thousand rows: each is converted by `read`, and other work gets its turn in between. */
 export async function queryMany<T>(
   connection: DuckDBConnection,
@@ -101,7 +98,7 @@ export async function queryMany<T>(
     const columns = Array.from({ length: chunk.columnCount }, (_, column) => chunk.getColumnVector(column));
     const { rowCount } = chunk;
     for (let row = 0; row < rowCount; row++) {
-      if (found.length > 0 && row % ROWS_AT_ONCE === 0) await nextTurn();
+      if (found.length > 0 && row % ROWS_A_TURN === 0) await nextTurn();
       found.push(read(columns.map((column) => column.getItem(row))));
     }
   }

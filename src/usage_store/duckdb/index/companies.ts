@@ -7,8 +7,9 @@ import { asNumber, query } from "../engine/sql.ts";
 /** What is known of a company's stored events without asking the engine. */
 interface CompanyFacts extends TimeRange {
   events: number;
-  /** The last timestamp since the opening, 0 for none; and whether `max_timestamp` is up to an hour later than the last one. */
+  /** The last timestamp since the opening, 0 for none. */
   newest: number;
+  /** Whether `max_timestamp` is up to an hour later than the last event. */
   is_rough: boolean;
 }
 

@@ -1,5 +1,5 @@
 import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
-import { interleave } from "../../../core/chunk.ts";
+import { interleave, ROWS_A_TURN } from "../../../core/chunk.ts";
 import { addRows, tooManyGroups } from "../../aggregate_rows.ts";
 import {
   DAY_MS,
@@ -250,13 +250,10 @@ function toAggregateRow(row: DuckDBValue[], groupings: readonly Grouping[]): Agg
   };
 }
 
-/** Rows that are merged before other work gets its turn. */
-const ROWS_AT_ONCE = 125;
-
 /** Merges the rows with the same keys. */
 async function joined(rows: readonly AggregateRow[]): Promise<AggregateRow[]> {
   const groups = new Map<string, AggregateRow>();
-  for await (const batch of interleave(rows, ROWS_AT_ONCE)) {
+  for await (const batch of interleave(rows, ROWS_A_TURN)) {
     for (const row of batch) {
       const { keys } = row;
       const text = JSON.stringify(keys);

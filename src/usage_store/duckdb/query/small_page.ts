@@ -9,8 +9,7 @@ export const WEIGHT = 10;
 
 /**
  * The page and the count by one statement, which reads all matching events whole: few are read faster than the page is
- * located first. Undefined for an empty page after
- * others: it says nothing about the count.
+ * located first. Undefined for an empty page after others: it says nothing about the count.
  */
 export async function smallPage(
   connection: DuckDBConnection,
