@@ -3,6 +3,7 @@ import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { AppError } from "../core/errors.ts";
+import { KeyedMutex } from "../core/keyed_mutex.ts";
 import { columnKit } from "./columns.ts";
 import { postgresColumns } from "./columns.postgres.ts";
 import { type Constraints, constraintError, sqlState } from "./constraints.ts";
@@ -20,6 +21,8 @@ const backoff = (attempt: number) => Math.min(0.1 * 2 ** attempt, 1);
 const SESSION = { TimeZone: "UTC", lock_timeout: 10_000, statement_timeout: 60_000 };
 /** Serialization failures are retried this often before the caller gets a 503. */
 const ATTEMPTS = 12;
+/** From this attempt on, retries of this process run one at a time: among many that conflict none starves. */
+const IN_TURN_FROM = 4;
 const SERIALIZATION_FAILURE = "40001";
 const DEADLOCK_DETECTED = "40P01";
 
@@ -62,6 +65,7 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
     reads_at_once: false,
   }) as unknown as Reads;
   const current = new AsyncLocalStorage<Queries>();
+  const retries = new KeyedMutex<"in turn">();
 
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
     database.transaction(
@@ -85,7 +89,8 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
       if (outer) return work(outer);
       for (let attempt = 1; ; attempt++) {
         try {
-          return await transaction(work);
+          if (attempt < IN_TURN_FROM) return await transaction(work);
+          return await retries.run("in turn", () => transaction(work));
         } catch (error) {
           const state = sqlState(error);
           if (state !== SERIALIZATION_FAILURE && state !== DEADLOCK_DETECTED)

@@ -222,15 +222,16 @@ describe("tx", () => {
     expect(() => leaked?.select()).toThrow("this transaction is over");
   });
 
-  test("many at once neither lose an update nor deadlock with reads", async () => {
+  test("many at once that all conflict are all done, lose no update and do not deadlock with reads", async () => {
     const companies = store.read.use(companyTable);
     const mine = eq(companies.id, scope.company_id);
     await store.tx((q) => q.update(companies).set({ name: "0" }).where(mine).returning());
     const results = await Promise.allSettled(
-      Array.from({ length: 24 }, (_, i) =>
+      Array.from({ length: 36 }, (_, i) =>
         store.tx(async (q) => {
           const [row] = await q.select().from(companies).where(mine);
           await store.read.$count(companies);
+          await Bun.sleep(store.dialect === "postgres" ? 60 : 1);
           await q
             .update(companies)
             .set({ name: String(Number(row?.name) + 1) })
@@ -243,13 +244,7 @@ describe("tx", () => {
     const committed = results.filter(({ status }) => status === "fulfilled").length;
     const [row] = await store.read.select().from(companies).where(mine);
     expect(Number(row?.name)).toBe(committed);
-    // Serialization failures may run out of tries on PostgreSQL, but only as a clear "try again".
-    for (const result of results) {
-      if (result.status === "fulfilled" || result.reason.message === "no") continue;
-      expect(result.reason).toMatchObject({ kind: "unavailable", retry_after_s: 1 });
-    }
-    if (store.dialect === "sqlite") expect(committed).toBe(20);
-    else expect(committed).toBeGreaterThan(5);
+    expect(committed).toBe(30);
   });
 });
 
