@@ -93,6 +93,20 @@ export async function listOrders({ q, scope }: ReadTx, ids: readonly number[]): 
   });
 }
 
+/** The orders of payments, which are their attempts, the first ones first. */
+export async function listOrdersOfPayments(
+  { q, scope }: ReadTx,
+  payment_ids: readonly number[],
+): Promise<MandateOrder[]> {
+  if (payment_ids.length === 0) return [];
+  const t = q.use(mandateOrderTable);
+  return selectRows(q, t, {
+    columns: getTableColumns(t),
+    where: and(idIn(t.payment_id, payment_ids), filterOnly(companyOwned(t, scope))),
+    order: asc(t.id),
+  });
+}
+
 /** The last order about a mandate itself, or about a payment of it. */
 export async function findLastOrder(
   { q, scope }: ReadTx,

@@ -12,6 +12,9 @@ export const PAYMENT_TRIGGERS = [
   "pay",
   "fail",
   "fail_for_now",
+  // The paid attempt failed after all, and another one counts from now on: one that is under way, or was paid too.
+  "await_other",
+  "keep_other",
   "charge_back",
   "cancel",
   "skip",
@@ -32,7 +35,7 @@ export const PAYMENT_TRANSITIONS: Record<PaymentStatus, Partial<Record<PaymentTr
     fail: "failed",
     charge_back: "charged_back",
   },
-  paid: { fail: "failed", charge_back: "charged_back" },
+  paid: { fail: "failed", await_other: "submitted", keep_other: "paid", charge_back: "charged_back" },
   failed: { pay: "paid", charge_back: "charged_back" },
   charged_back: {},
   cancelled: { pay: "paid", charge_back: "charged_back" },

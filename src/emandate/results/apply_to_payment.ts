@@ -4,19 +4,27 @@ import type { Tx } from "../../store/store.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { type NewFlag, raiseFlags, resolveAnswered } from "../flags/queries.ts";
-import { type MandateOrder, type OrderChange, type OrderMove, updateOrders } from "../orders/queries.ts";
+import {
+  listOrdersOfPayments,
+  type MandateOrder,
+  type OrderChange,
+  type OrderMove,
+  updateOrders,
+} from "../orders/queries.ts";
 import { transitionMandate } from "../mandates/transition.ts";
 import { findStoredMandate } from "../mandates/queries.ts";
 import { isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import {
   classifyPaymentResult,
+  nextCounted,
   type ResultTrigger,
   type PaymentDecision,
 } from "./classify_payment_result.ts";
 import * as queries from "../payments/queries.ts";
 import {
   dueAt,
+  FAILED_STATUSES,
   failuresInARow,
   PAYMENT_TRANSITIONS,
   type PaymentOutcome,
@@ -90,27 +98,58 @@ async function applyPass(
 ): Promise<Applied> {
   const ids = results.flatMap(({ order }) => order.payment_id ?? []);
   const payments = new Map((await queries.listWithMandates(tx, ids)).map((one) => [one.id, one]));
+  const others = await listOthers(tx, results, payments);
   const alone: OrderMove[] = [];
   const transitions: Transition[] = [];
   const flags: NewFlag[] = [];
   for (const { order, result } of results) {
     const payment = payments.get(order.payment_id ?? 0);
     if (!payment) continue;
-    const { trigger, order: becomes, flag } = classifyPaymentResult(payment, order, result);
+    const other = others.get(order.id);
+    const { trigger, order: becomes, flag } = classifyPaymentResult(payment, order, result, other);
     if (becomes !== null) alone.push({ order, change: orderChange(becomes, result) });
     if (trigger !== null)
-      transitions.push(...transitionOf(trigger, { order, result }, payment, tx.now, terms));
+      transitions.push(...transitionOf(trigger, { order, result, other }, payment, tx.now, terms));
     if (flag !== null) flags.push({ order, reason: flag, response: result });
   }
   const moved = await queries.movePayments(tx, transitions);
   const has_moved = new Set(moved.map(({ id }) => id));
   const done = transitions.filter(({ payment }) => has_moved.has(payment.id));
   const changed = await updateOrders(tx, [...alone, ...done.map(({ attempt }) => attempt)]);
-  await recordEvents(tx, moved.map(paymentEvent));
+  const same = new Set(
+    done.flatMap(({ payment, change }) => (payment.status === change.status ? payment.id : [])),
+  );
+  await recordEvents(tx, moved.filter(({ id }) => !same.has(id)).map(paymentEvent));
   await suspendFailing(tx, done, terms);
   flags.push(...(await beyondLimit(tx, done)));
   await resolveAnswered(tx, [...changed]);
   return { changed, flagged: await raiseFlags(tx, flags) };
+}
+
+/** For each order whose payment has other attempts, the one that counts where this one fails. */
+async function listOthers(
+  tx: Tx,
+  results: readonly OrderResult[],
+  payments: ReadonlyMap<number, queries.PaymentWithMandate>,
+): Promise<Map<number, MandateOrder>> {
+  // Only a payment that an earlier attempt paid can have another that has not failed.
+  const several = results.filter(({ order, result }) => {
+    const payment = payments.get(order.payment_id ?? 0);
+    return result.status === "failed" && payment?.status === "paid" && payment.attempt_count > 1;
+  });
+  const attempts = Map.groupBy(
+    await listOrdersOfPayments(
+      tx,
+      several.map(({ order }) => order.payment_id ?? 0),
+    ),
+    ({ payment_id }) => payment_id,
+  );
+  return new Map(
+    several.flatMap(({ order: { id, payment_id } }) => {
+      const other = nextCounted((attempts.get(payment_id) ?? []).filter((one) => one.id !== id));
+      return other ? [[id, other]] : [];
+    }),
+  );
 }
 
 /** The change of an order whose payment does not follow it. */
@@ -141,7 +180,7 @@ async function beyondLimit(tx: Tx, transitions: readonly Transition[]): Promise<
 /** The transition of a payment by a result; none where its state does not allow it any more. */
 function transitionOf(
   result_trigger: ResultTrigger,
-  { order, result }: OrderResult,
+  { order, result, other }: OrderResult & { other: MandateOrder | undefined },
   payment: queries.PaymentWithMandate,
   now: Temporal.Instant,
   terms: RetryTerms | null,
@@ -155,16 +194,29 @@ function transitionOf(
     response_message,
     scheme_txn_id: result.scheme_txn_id ?? payment.scheme_txn_id,
   };
+  const is_correction = trigger === "pay" && order.status === "failed";
+  const corrected = is_correction ? { corrected_code: order.response_code } : {};
+  const attempt = { order, change: { ...response, ...corrected, ...ORDER_CHANGES[trigger] } };
+  if (other && (trigger === "keep_other" || trigger === "await_other")) {
+    const change = { status, ...countedInstead(other, payment.paid_at) };
+    return [{ payment, trigger, change, attempt, result }];
+  }
   // A later failure counts anew, whatever was forgiven before.
   const paid = trigger === "pay" ? { paid_at: iso(now), forgiven_at: null } : {};
   const is_ours = trigger === "fail" && result.is_about_message === true;
   const forgiven = is_ours ? { forgiven_at: iso(now) } : {};
   // From now on this attempt is the one that counts.
   const change = { status, next_attempt_at, order_no: order.order_no, ...response, ...paid, ...forgiven };
-  const is_correction = trigger === "pay" && order.status === "failed";
-  const corrected = is_correction ? { corrected_code: order.response_code } : {};
-  const attempt = { order, change: { ...response, ...corrected, ...ORDER_CHANGES[trigger] } };
   return [{ payment, trigger, change, attempt, result }];
+}
+
+/** What a payment takes over from another attempt of it that counts from now on. */
+function countedInstead(
+  { order_no, response_code, response_message, scheme_txn_id, status }: MandateOrder,
+  paid_at: string | null,
+) {
+  const paid = { paid_at: status === "succeeded" ? paid_at : null };
+  return { order_no, response_code, response_message, scheme_txn_id, ...paid };
 }
 
 /** Turns a failure for now into the next attempt, or into a final one where no attempt is left. */
@@ -185,6 +237,8 @@ const ORDER_CHANGES: Record<ResultTrigger, OrderChange> = {
   pay: { status: "succeeded", awaits: "settlement" },
   fail: { status: "failed", awaits: null },
   fail_for_now: { status: "failed", awaits: null },
+  await_other: { status: "failed", awaits: null },
+  keep_other: { status: "failed", awaits: null },
   charge_back: { status: "failed", awaits: null },
 };
 
@@ -195,10 +249,10 @@ async function suspendFailing(
   terms: RetryTerms | null,
 ): Promise<void> {
   // A payment that had failed is counted already, and our own mistakes are not the customer's.
-  const lost = transitions.flatMap(({ trigger, payment, change }) =>
-    trigger === "pay" || trigger === "fail_for_now" || payment.status === "failed" || change.forgiven_at
-      ? []
-      : payment,
+  const lost = transitions.flatMap(({ payment, change }) =>
+    FAILED_STATUSES.some((one) => one === change.status) && payment.status !== "failed" && !change.forgiven_at
+      ? payment
+      : [],
   );
   if (terms === null || lost.length === 0) return;
   const most = terms.suspend_after_failures;

@@ -37,18 +37,26 @@ const pull = (trigger: ResultTrigger): PaymentDecision => ({ ...NOTHING, trigger
 const flagged = (flag: FlagReason): PaymentDecision => ({ ...NOTHING, flag });
 
 /**
- * Classifies a result. One that agrees with the records on where the money is does nothing; any other is applied, or
- * flagged where it cannot be: none is ignored.
+ * Classifies a result; `other` is the attempt that counts should this one fail. One that agrees with the records on
+ * where the money is does nothing; any other is applied, or flagged where it cannot be: none is ignored.
  */
 export function classifyPaymentResult(
   payment: ClassifiedPayment,
   order: AttemptOrder,
   response: SchemeResponse,
+  other?: Pick<AttemptOrder, "status">,
 ): PaymentDecision {
   if (response.status === "pending") return NOTHING;
   return payment.order_no === order.order_no
-    ? classifyCounted(payment, order, response)
+    ? classifyCounted(payment, order, response, other)
     : classifyUncounted(payment, order, response);
+}
+
+/** Of the other attempts of a payment the one that counts where the paid one fails: money moved, or may yet move. */
+export function nextCounted<T extends Pick<AttemptOrder, "status">>(others: readonly T[]): T | undefined {
+  return (
+    others.find(({ status }) => status === "succeeded") ?? others.find(({ status }) => status !== "failed")
+  );
 }
 
 /** Whether the money had moved and came back. */
@@ -61,6 +69,7 @@ function classifyCounted(
   payment: ClassifiedPayment,
   order: AttemptOrder,
   response: SchemeResponse,
+  other: Pick<AttemptOrder, "status"> | undefined,
 ): PaymentDecision {
   const { status } = payment;
   if (response.status === "charged_back") {
@@ -72,6 +81,7 @@ function classifyCounted(
     // A failure that was corrected: an old message, or the bank changed its mind again.
     if (status === "paid" && order.corrected_code === response.code)
       return flagged("failed_after_correction");
+    if (status === "paid" && other) return pull(other.status === "succeeded" ? "keep_other" : "await_other");
     const is_final = status === "retry_scheduled" && !response.is_retriable;
     return status === "paid" || is_final ? pull("fail") : NOTHING;
   }
@@ -89,7 +99,7 @@ function classifyUncounted(
   const may_move = ["retry_scheduled", "failed", "cancelled", "skipped"].includes(payment.status);
   if (response.status === "failed") return has_failed ? NOTHING : { ...NOTHING, order: "failed" };
   if (response.status === "charged_back") {
-    if (!has_failed) return { ...NOTHING, order: "failed" };
+    if (!has_failed) return { ...flagged("earlier_attempt_returned"), order: "failed" };
     return may_move ? pull("charge_back") : flagged("earlier_attempt_returned");
   }
   if (order.status === "succeeded") return settles(order, response);

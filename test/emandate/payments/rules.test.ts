@@ -26,14 +26,14 @@ const texts = (days: Iterable<Temporal.PlainDate>) => [...days].map(String);
 describe("states", () => {
   // Every state by every trigger, in the order of PAYMENT_TRIGGERS; "-" is not possible.
   const TABLE = `
-    scheduled        submitted  -     -       -                -             cancelled  skipped
-    submitted        -          paid  failed  retry_scheduled  charged_back  -          -
-    paid             -          -     failed  -                charged_back  -          -
-    failed           -          paid  -       -                charged_back  -          -
-    retry_scheduled  submitted  paid  failed  -                charged_back  cancelled  -
-    charged_back     -          -     -       -                -             -          -
-    cancelled        -          paid  -       -                charged_back  -          -
-    skipped          submitted  paid  -       -                charged_back  -          -`;
+    scheduled        submitted  -     -       -                -          -     -             cancelled  skipped
+    submitted        -          paid  failed  retry_scheduled  -          -     charged_back  -          -
+    paid             -          -     failed  -                submitted  paid  charged_back  -          -
+    failed           -          paid  -       -                -          -     charged_back  -          -
+    retry_scheduled  submitted  paid  failed  -                -          -     charged_back  cancelled  -
+    charged_back     -          -     -       -                -          -     -             -          -
+    cancelled        -          paid  -       -                -          -     charged_back  -          -
+    skipped          submitted  paid  -       -                -          -     charged_back  -          -`;
 
   test("each trigger leads from each state where the design says, and nowhere else", () => {
     const rows = TABLE.trim()
@@ -45,6 +45,8 @@ describe("states", () => {
       "pay",
       "fail",
       "fail_for_now",
+      "await_other",
+      "keep_other",
       "charge_back",
       "cancel",
       "skip",

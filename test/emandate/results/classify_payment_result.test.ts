@@ -4,6 +4,7 @@ import type { OrderStatus } from "../../../src/emandate/orders/model.ts";
 import {
   type AttemptOrder,
   classifyPaymentResult,
+  nextCounted,
 } from "../../../src/emandate/results/classify_payment_result.ts";
 import { PAYMENT_STATUSES, type PaymentStatus } from "../../../src/emandate/payments/model.ts";
 import { PAYMENT_TRANSITIONS } from "../../../src/emandate/payments/rules.ts";
@@ -80,6 +81,22 @@ describe("an answer about the attempt that counts", () => {
   });
 });
 
+test.each([
+  [[], "fail"],
+  [["failed"], "fail"],
+  [["failed", "pending"], "await_other"],
+  [["submitted"], "await_other"],
+  [["pending", "succeeded"], "keep_other"],
+] as const)(
+  "a failure of the paid attempt leaves the payment to what else may move money: %p",
+  (others, expected) => {
+    const paid = { status: "paid", order_no: "D1-2", paid_at: PAID_AT } as const;
+    const order = { order_no: "D1-2", status: "succeeded", awaits: null, corrected_code: null } as const;
+    const other = nextCounted(others.map((status) => ({ status })));
+    expect(classifyPaymentResult(paid, order, FAILED, other).trigger).toBe(expected);
+  },
+);
+
 describe("an answer about another attempt", () => {
   test.each([
     ["retry_scheduled", "failed", OK, "pay"],
@@ -93,7 +110,7 @@ describe("an answer about another attempt", () => {
     ["submitted", "failed", FAILED, ""],
     ["paid", "pending", NO_FUNDS, "order failed"],
     ["paid", "succeeded", FAILED, "order failed"],
-    ["paid", "succeeded", CHARGED_BACK, "order failed"],
+    ["paid", "succeeded", CHARGED_BACK, "order failed, earlier_attempt_returned"],
     ["retry_scheduled", "failed", CHARGED_BACK, "charge_back"],
     ["submitted", "failed", CHARGED_BACK, "earlier_attempt_returned"],
     ["paid", "failed", CHARGED_BACK, "earlier_attempt_returned"],

@@ -229,6 +229,21 @@ describe("a charge-back counts in its period, whatever the bank said before", ()
     await expectFull(tenant, mandate);
   });
 
+  test("of an attempt that does not count is flagged", async () => {
+    const { tenant, mandate, payment, run_id } = await collected();
+    await file(tenant, run_id, `D${payment}-1`, "OF,");
+    const second = await runOn(tenant, "2026-03-10");
+    await file(tenant, run_id, `D${payment}-1`, "00,");
+    const told = { ...APPLIED, flagged: 1 };
+    expect(await file(tenant, second, `D${payment}-2`, "00,yes")).toEqual(told);
+    expect(await getPayment(tenant.api, payment)).toMatchObject({
+      status: "paid",
+      order_no: `D${payment}-1`,
+    });
+    expect(await reasons(tenant)).toEqual(["earlier_attempt_returned", "retry_was_sent"]);
+    await expectFull(tenant, mandate);
+  });
+
   test("of two attempts is one of a payment, and flagged for the other", async () => {
     const { tenant, payment, run_id } = await collected();
     await file(tenant, run_id, `D${payment}-1`, "51,");
@@ -237,6 +252,61 @@ describe("a charge-back counts in its period, whatever the bank said before", ()
     expect(await file(tenant, run_id, `D${payment}-1`, "00,yes")).toEqual(FLAGGED);
     expect(await file(tenant, run_id, `D${payment}-1`, "00,yes")).toEqual(UNCHANGED);
     expect(await reasons(tenant)).toEqual(["earlier_attempt_returned"]);
+  });
+});
+
+describe("an attempt that was paid after a failure, and then failed after all", () => {
+  /** Both attempts of March went out: the first had failed, and is paid now. */
+  async function bothSent() {
+    const { tenant, mandate, payment, run_id: first } = await collected();
+    await file(tenant, first, `D${payment}-1`, "OF,");
+    const second = await runOn(tenant, "2026-03-10");
+    await file(tenant, first, `D${payment}-1`, "00,");
+    const byHand = () => tenant.api("POST", `/emandate/mandates/${mandate}/payments`, { amount: "50.00" });
+    return { tenant, mandate, payment, first, second, byHand };
+  }
+
+  test("leaves the payment to the retry that is on its way: nothing else is debited", async () => {
+    const { tenant, payment, first, second, byHand } = await bothSent();
+    expect(await file(tenant, first, `D${payment}-1`, "53,")).toEqual(APPLIED);
+    const under_way = { status: "submitted", order_no: `D${payment}-2`, paid_at: null, response_code: null };
+    expect(await getPayment(tenant.api, payment)).toMatchObject(under_way);
+    expect(await file(tenant, first, `D${payment}-1`, "53,")).toEqual(UNCHANGED);
+    expect((await byHand()).status).toBe(422);
+    expect(await file(tenant, second, `D${payment}-2`, "00,")).toEqual(APPLIED);
+    expect(await getPayment(tenant.api, payment)).toMatchObject({
+      status: "paid",
+      order_no: `D${payment}-2`,
+    });
+    expect((await byHand()).status).toBe(422);
+    expect((await recordedEvents(tenant.api)).slice(-3)).toEqual([
+      `paid ${payment}`,
+      `submitted ${payment}`,
+      `paid ${payment}`,
+    ]);
+  });
+
+  test("leaves it to the retry that was paid too, which then fails it", async () => {
+    const { tenant, payment, first, second, byHand } = await bothSent();
+    await file(tenant, second, `D${payment}-2`, "00,");
+    expect(await file(tenant, first, `D${payment}-1`, "53,")).toEqual(APPLIED);
+    const paid = { status: "paid", order_no: `D${payment}-2`, response_code: "00" };
+    expect(await getPayment(tenant.api, payment)).toMatchObject(paid);
+    expect((await byHand()).status).toBe(422);
+    expect(await file(tenant, second, `D${payment}-2`, "53,")).toEqual(APPLIED);
+    expect(await getPayment(tenant.api, payment)).toMatchObject({
+      status: "failed",
+      order_no: `D${payment}-2`,
+    });
+    expect((await byHand()).status).toBe(201);
+  });
+
+  test("fails the payment where the retry has failed", async () => {
+    const { tenant, payment, first, second, byHand } = await bothSent();
+    await file(tenant, second, `D${payment}-2`, "51,");
+    expect(await file(tenant, first, `D${payment}-1`, "53,")).toEqual(APPLIED);
+    expect((await getPayment(tenant.api, payment)).status).toBe("failed");
+    expect((await byHand()).status).toBe(201);
   });
 });
 
