@@ -31,4 +31,7 @@ export const LIMITS = {
   billing_store_failures: 5,
   /** How far back the daily job looks for late usage. */
   billing_recheck_days: 90,
+  /** Bills that one call proves, and those of them whose rows are read at once. */
+  proof_records: 10_000,
+  proof_batch: 50,
 } as const;

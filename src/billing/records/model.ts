@@ -51,7 +51,7 @@ const UsageProof = Type.Object(
 );
 export type UsageProof = Static<typeof UsageProof>;
 
-const Difference = Type.Object(
+export const Difference = Type.Object(
   {
     path: Type.String({ description: "where in the record, such as /lines/0/amount" }),
     expected: nullable(Type.String()),

@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
 import { sum } from "../../../src/core/money.ts";
 import { instant, iso } from "../../../src/core/time.ts";
+import { proveBills } from "../../../src/billing/proof/service.ts";
 import { recheckBilling } from "../../../src/billing/runs/service.ts";
 import type { Answer, Json } from "../../support/harness.ts";
 import { changesOf, changeTo, applyDueChanges } from "../billing_model_changes/fixtures.ts";
@@ -294,6 +295,15 @@ async function sumsOf(company: Company, id: number): Promise<string[]> {
     .toSorted();
 }
 
+/** Proves all bills of the company. */
+async function prove({ billing, company }: History): Promise<void> {
+  const origin = { actor: { kind: "operator" }, origin: "cli", request_id: "test", address: null } as const;
+  const ctx = billing.service.deps.openContext(origin);
+  const { bills, unproved } = await call(ctx, proveBills, { company_id: company.company_id });
+  expect(bills).toBeGreaterThan(0);
+  expect(unproved).toEqual([]);
+}
+
 /** Lives through the histories of some subscriptions of one company. Errors: where a period comes to another sum. */
 export async function liveThrough(
   billing: BillingFixture,
@@ -306,6 +316,7 @@ export async function liveThrough(
     await live(history);
     billing.clock.set(END);
     await applyDueChanges(billing.service);
+    await prove(history);
     await tell(history);
     await twin.run();
     await company.run();
@@ -326,6 +337,7 @@ export async function liveThrough(
         expect(body.data.matches, `record ${id}: ${JSON.stringify(body.data)}`).toBeTrue();
       }
     }
+    await prove(history);
   } catch (error) {
     throw new Error(`The history of seed ${seed} does not hold:\n${log.join("\n")}`, { cause: error });
   }

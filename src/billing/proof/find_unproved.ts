@@ -1,0 +1,203 @@
+import type { Context } from "../../app/context.ts";
+import { interleave } from "../../core/chunk.ts";
+import { recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
+import { instant } from "../../core/time.ts";
+import type { ReadTx } from "../../store/store.ts";
+import type { TotalsOptions, UsageWindow, WindowTotal } from "../../usage_store/port.ts";
+import { type PriceTerms, priceTermsOf } from "../billing_models/price_terms.ts";
+import { findStoredModels } from "../billing_models/queries.ts";
+import { LIMITS } from "../limits.ts";
+import type { Difference } from "../records/model.ts";
+import { listRecorded, type RecordedPart } from "../records/queries.ts";
+import { differencesOf } from "../records/verify_amounts.ts";
+import { assertionsOf, storedBy, type UsageAssertion, verify, windowOf } from "../records/verify_usage.ts";
+import { type BillableSubscription, type DuePeriod, segmentsOf } from "../runs/billable.ts";
+import { listBillable } from "../runs/billable_queries.ts";
+import { type MeteredPeriod, rate } from "../runs/pipeline.ts";
+import { listZones } from "../subscriptions/queries.ts";
+import type { UnprovedBill } from "./model.ts";
+import { type BillKey, type BillToProve, listBills } from "./queries.ts";
+import { periodDifferences, periodKey } from "./rules.ts";
+
+type ProofContext = Pick<Context, "store" | "usage" | "config" | "now">;
+
+/**
+ * Proves bills from the stored events, and returns those that are not what these come to. Each bill's own lines are
+ * counted, priced and added up again; and its period is rated anew, by the models in force and the events up to the
+ * last number that was counted: that is what all of the period's records must add up to. Decision 0185.
+ * Errors: those of the usage store.
+ */
+export async function findUnproved(ctx: ProofContext, bills: readonly BillKey[]): Promise<UnprovedBill[]> {
+  const unproved: UnprovedBill[] = [];
+  for (const [company_id, own] of Map.groupBy(bills, (bill) => bill.company_id)) {
+    for await (const batch of interleave(own, LIMITS.proof_batch)) {
+      const ids = batch.map(({ id }) => id);
+      // In one transaction: a plan change between two reads would look like a bill that is wrong.
+      const read = await ctx.store.tx((q) => readBatch({ q, scope: { company_id }, now: ctx.now }, ids));
+      unproved.push(...(await proveBatch(ctx, company_id, read)));
+    }
+  }
+  return unproved.toSorted((a, b) => a.billing_record_id - b.billing_record_id);
+}
+
+/** Bills with all that they are rated by, of one instant. */
+interface Batch {
+  readonly bills: readonly BillToProve[];
+  /** All records of each of their periods, first to last. */
+  readonly periods: ReadonlyMap<string, readonly RecordedPart[]>;
+  readonly subscriptions: ReadonlyMap<number, BillableSubscription>;
+  readonly zones: ZoneTimeline;
+  readonly modelOf: (id: number) => PriceTerms;
+}
+
+async function readBatch(tx: ReadTx, ids: readonly number[]): Promise<Batch> {
+  const bills = await listBills(tx.q, ids);
+  const subscription_ids = [...new Set(bills.map(({ subscription_id }) => subscription_id))];
+  const starts = [...new Set(bills.map(({ billingStartAt }) => billingStartAt))];
+  const periods = Map.groupBy(await listRecorded(tx, subscription_ids, starts), periodKey);
+  const billable = await listBillable(tx, { ids: subscription_ids, limit: subscription_ids.length });
+  const named = bills.flatMap(({ lines }) => lines.map(({ billing_model_id }) => billing_model_id));
+  const models = await findStoredModels(tx, [...new Set(named)]);
+  return {
+    bills,
+    periods,
+    subscriptions: new Map(billable.map((subscription) => [subscription.id, subscription])),
+    zones: await listZones(tx),
+    modelOf: (id) => {
+      const model = models.get(id);
+      if (!model) throw new Error(`Cannot prove a line: billing model ${id} is not there`);
+      return priceTermsOf(model);
+    },
+  };
+}
+
+async function proveBatch(ctx: ProofContext, company_id: number, batch: Batch): Promise<UnprovedBill[]> {
+  const count = new UsageCount();
+  const bills = batch.bills.map((bill) => {
+    const records = batch.periods.get(periodKey(bill)) ?? [];
+    return {
+      bill,
+      own: ownLines(bill, records, batch, count),
+      whole: wholePeriod(bill, records, batch, count),
+    };
+  });
+  await count.ask(ctx, company_id);
+  return bills.flatMap(({ bill, own, whole }) => {
+    const differences = attempt(() => [...own(), ...whole()]);
+    if (differences.length === 0) return [];
+    const { id: billing_record_id, subscription_id } = bill;
+    return [{ company_id, billing_record_id, subscription_id, differences }];
+  });
+}
+
+/** What can't be rated at all is not proved. */
+function attempt(compare: () => Difference[]): Difference[] {
+  try {
+    return compare();
+  } catch (error) {
+    const actual = error instanceof Error ? error.message : String(error);
+    return [{ path: "/", expected: null, actual }];
+  }
+}
+
+/** The bill's lines against the events that they count, their prices, and its sums against its lines. */
+function ownLines(
+  { billedUnits, ...bill }: BillToProve,
+  records: readonly RecordedPart[],
+  { modelOf }: Batch,
+  count: UsageCount,
+): () => Difference[] {
+  const { subscription_id, sequence, currency, lines } = bill;
+  const until = records.filter((part) => part.sequence <= sequence);
+  const assertions = assertionsOf(until, currency);
+  const counted = new Map<UsageAssertion, Map<RecordedPart, () => WindowTotal>>();
+  for (const assertion of assertions) {
+    const window = windowOf(assertion.line, subscription_id);
+    const bounds = [assertion.until, assertion.since].filter((part) => part !== null);
+    counted.set(assertion, new Map(bounds.map((part) => [part, count.of(window, storedBy(part))])));
+  }
+  return () => {
+    const amounts = differencesOf({ ...bill, billedUnits: Number(billedUnits) }, until, modelOf);
+    const found = verify(
+      assertions,
+      (assertion, part) => totalOf(counted.get(assertion)?.get(part)),
+      until.at(-1)?.lines ?? lines,
+      amounts,
+    );
+    return found.differences;
+  };
+}
+
+function totalOf(read: (() => WindowTotal) | undefined): WindowTotal {
+  if (!read) throw new Error("Cannot prove a line: its usage was not counted");
+  return read();
+}
+
+/** The sum of all records of the bill's period against the period rated anew. */
+function wholePeriod(
+  { subscription_id, billingStartAt, billingEndAt, currency }: BillToProve,
+  records: readonly RecordedPart[],
+  { subscriptions, zones }: Batch,
+  count: UsageCount,
+): () => Difference[] {
+  const subscription = subscriptions.get(subscription_id);
+  const last = records.at(-1);
+  if (!subscription || !last) return () => missing(subscription_id);
+  const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
+  const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
+  const due: DuePeriod = { subscription, period };
+  const segments = segmentsOf(due).map((segment) => {
+    const [start_ms, end_ms] = [segment.from.epochMilliseconds, segment.to.epochMilliseconds];
+    return { segment, counted: count.of({ subscription_id, start_ms, end_ms }, storedBy(last)) };
+  });
+  return () => {
+    const used = segments.map(({ segment, counted }) => {
+      const { units, event_count, corrections, digest: usage_digest } = counted();
+      return { segment, usage: { units, event_count, corrections, usage_digest } };
+    });
+    const metered: MeteredPeriod = {
+      ...due,
+      segments: segments.map(({ segment }) => segment),
+      used,
+      usage_until: last.usage_until,
+      usage_seq: last.usage_seq ?? 0,
+    };
+    const { done, failed } = rate([metered]);
+    const [rated] = done;
+    if (!rated) throw new Error(failed[0]?.message ?? "Cannot rate the period");
+    const recorded = records.flatMap(({ lines }) => lines);
+    return periodDifferences(rated.lines, recorded, currency);
+  };
+}
+
+function missing(subscription_id: number): Difference[] {
+  return [{ path: "/subscription_id", expected: null, actual: `${subscription_id}, which is not there` }];
+}
+
+type StoredBy = Omit<TotalsOptions, "timeout_ms">;
+
+/** The totals of many windows, by one query for all that end at the same event. */
+class UsageCount {
+  readonly #questions = new Map<string, { stored_by: StoredBy; windows: UsageWindow[] }>();
+  readonly #answers = new Map<string, WindowTotal[]>();
+
+  /** Adds a window; the result reads its total once it was asked for. */
+  of(window: UsageWindow, stored_by: StoredBy): () => WindowTotal {
+    const key = `${stored_by.created_until_ms} ${stored_by.last_seq}`;
+    const question = this.#questions.get(key) ?? { stored_by, windows: [] };
+    this.#questions.set(key, question);
+    const position = question.windows.push(window) - 1;
+    return () => {
+      const total = this.#answers.get(key)?.[position];
+      if (!total) throw new Error("Cannot prove a line: its usage was not counted");
+      return total;
+    };
+  }
+
+  async ask({ usage, config }: ProofContext, company_id: number): Promise<void> {
+    const timeout_ms = config.usage_query_timeout_ms;
+    for (const [key, { stored_by, windows }] of this.#questions) {
+      this.#answers.set(key, await usage.totals(company_id, windows, { ...stored_by, timeout_ms }));
+    }
+  }
+}

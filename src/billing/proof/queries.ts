@@ -1,0 +1,104 @@
+import { and, asc, gt, gte, inArray, lte, max, min, type SQL } from "drizzle-orm";
+import type { Decimal } from "../../core/money.ts";
+import type { IsoInstant } from "../../core/time.ts";
+import { findRow, matching } from "../../store/list_rows.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
+import type { Reads } from "../../store/store.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import { LIMITS } from "../limits.ts";
+import { billingRecordTable } from "../records/tables.ts";
+
+/** Which bills may be drawn, or are on a page. */
+export interface BillFilter {
+  company_id?: number | undefined;
+  /** Only those of periods that ended by then. */
+  ended_by?: IsoInstant | undefined;
+}
+
+/** A bill, and whose it is. */
+export interface BillKey {
+  id: number;
+  company_id: number;
+}
+
+/** A bill's amounts, and its place among the records of its period. */
+export interface BillToProve extends BillKey {
+  subscription_id: number;
+  billingStartAt: IsoInstant;
+  billingEndAt: IsoInstant;
+  sequence: number;
+  currency: string;
+  billedUnits: string;
+  totalCharges: Decimal;
+  lines: BillLine[];
+}
+
+function narrowedTo(q: Reads, { company_id, ended_by }: BillFilter): SQL | undefined {
+  const t = q.use(billingRecordTable);
+  return and(matching(t, { company_id }), ended_by === undefined ? undefined : lte(t.billingEndAt, ended_by));
+}
+
+/** The bills after an id, ascending. */
+export function listBillPage(
+  q: Reads,
+  filter: BillFilter,
+  { after_id, limit }: { after_id: number; limit: number },
+): Promise<BillKey[]> {
+  const t = q.use(billingRecordTable);
+  return selectRows(q, t, {
+    columns: { id: t.id, company_id: t.company_id },
+    where: and(gt(t.id, after_id), narrowedTo(q, filter)),
+    order: asc(t.id),
+    limit,
+  });
+}
+
+/**
+ * So many bills, each as likely as any other; all where there are no more. `below(n)` draws a whole number under n.
+ * Ids are drawn from their whole span, and those that are no bill's again.
+ */
+export async function drawBills(
+  q: Reads,
+  filter: BillFilter,
+  wanted: number,
+  below: (n: number) => number,
+): Promise<BillKey[]> {
+  const t = q.use(billingRecordTable);
+  const where = narrowedTo(q, filter);
+  const there = await countRows(q, t, where);
+  if (there <= 2 * wanted) {
+    const all = await listBillPage(q, filter, { after_id: 0, limit: there });
+    for (let i = all.length; all.length > wanted; i--) all.splice(below(i), 1);
+    return all;
+  }
+  const span = await findRow(q, t, { columns: { first: min(t.id), last: max(t.id) }, where });
+  const first = span?.first ?? 0;
+  const ids = (span?.last ?? 0) - first + 1;
+  const drawn = new Map<number, BillKey>();
+  while (drawn.size < wanted) {
+    const some = Array.from({ length: LIMITS.proof_batch }, () => first + below(ids));
+    const rows = await selectRows(q, t, {
+      columns: { id: t.id, company_id: t.company_id },
+      where: and(inArray(t.id, [...new Set(some)]), gte(t.id, first), where),
+      order: asc(t.id),
+    });
+    const found = new Map(rows.map((row) => [row.id, row]));
+    for (const id of some) {
+      const row = found.get(id);
+      if (row && drawn.size < wanted) drawn.set(id, row);
+    }
+  }
+  return [...drawn.values()].toSorted((a, b) => a.id - b.id);
+}
+
+/** Bills with their amounts. */
+export function listBills(q: Reads, ids: readonly number[]): Promise<BillToProve[]> {
+  const { id, company_id, subscription_id, billingStartAt, billingEndAt, ...t } = q.use(billingRecordTable);
+  const { sequence, currency, billedUnits, totalCharges, lines } = t;
+  const place = { id, company_id, subscription_id, billingStartAt, billingEndAt, sequence };
+  return selectRows(q, q.use(billingRecordTable), {
+    columns: { ...place, currency, billedUnits, totalCharges, lines },
+    where: inArray(id, [...ids]),
+    order: asc(id),
+  });
+}
