@@ -1,9 +1,10 @@
 import "./server/node_env.ts";
 import { runCommand } from "./cli/run.ts";
+import { exitCodeOf } from "./core/exit_codes.ts";
 
 try {
   await runCommand(process.argv.slice(2));
 } catch (error) {
   console.error(error instanceof Error ? error.message : String(error));
-  process.exit(1);
+  process.exit(exitCodeOf(error));
 }

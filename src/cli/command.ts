@@ -2,6 +2,7 @@ import type { ParseArgsConfig } from "node:util";
 import type { Context } from "../app/context.ts";
 import type { Deps } from "../app/deps.ts";
 import { readConfig } from "../core/config.ts";
+import { wrongWords } from "../core/exit_codes.ts";
 import { randomPassword } from "../core/passwords.ts";
 import { type OpenOptions, openDeps } from "../server/open_deps.ts";
 
@@ -11,7 +12,7 @@ export interface Arguments {
   positionals: string[];
 }
 
-/** One command of the command line. It fails by throwing: the message is printed as one line, the exit is 1. */
+/** One command of the command line. It fails by throwing: the message is printed as one line, exitCodeOf has the exit code. */
 export interface Command {
   name: string;
   /** One line for the list of commands. */
@@ -62,7 +63,7 @@ export function passwordOf(words: Arguments, name: string): { password: string; 
 /** An option that must be there. */
 export function required({ values }: Arguments, name: string): string {
   const value = optional({ values }, name);
-  if (value === undefined) throw new Error(`--${name} is required`);
+  if (value === undefined) throw wrongWords(`--${name} is required`);
   return value;
 }
 
@@ -75,7 +76,7 @@ export function optional({ values }: Pick<Arguments, "values">, name: string): s
 export function requiredId(words: Arguments, name: string): number {
   const text = required(words, name);
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
-  throw new Error(`--${name} must be a positive whole number`);
+  throw wrongWords(`--${name} must be a positive whole number`);
 }
 
 /** Prints rows as an aligned table under their column names. */

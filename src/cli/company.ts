@@ -2,6 +2,7 @@ import { call } from "../app/operation.ts";
 import { decode } from "../core/validate.ts";
 import { AddCompany } from "../billing/companies/model.ts";
 import { addCompany, listCompanies } from "../billing/companies/service.ts";
+import { wrongWords } from "../core/exit_codes.ts";
 import {
   type Command,
   operatorContext,
@@ -33,7 +34,7 @@ Works beside a running server.`,
   },
   async run(words) {
     const [verb] = words.positionals;
-    if (verb !== "add" && verb !== "list") throw new Error("Say `company add` or `company list`");
+    if (verb !== "add" && verb !== "list") throw wrongWords("Say `company add` or `company list`");
     await withDeps(
       async (deps) => {
         const ctx = operatorContext(deps);

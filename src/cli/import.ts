@@ -17,6 +17,7 @@ import {
 } from "../usage/import/service.ts";
 import type { ImportSource } from "../usage/import/model.ts";
 import type { EventRows } from "../usage_store/event_rows.ts";
+import { wrongWords } from "../core/exit_codes.ts";
 import {
   type Command,
   commandContext,
@@ -56,7 +57,7 @@ The server must be stopped: one process at a time may open the embedded usage st
   async run(words) {
     const [what, path, ...others] = words.positionals;
     if (what !== "usage" || path === undefined || others.length > 0)
-      throw new Error("Say `import usage FILE`");
+      throw wrongWords("Say `import usage FILE`");
     const rejects = optional(words, "rejects") ?? `${path}.rejects.ndjson`;
     checkPaths(path, rejects);
     const format = formatOf(words, path);
@@ -77,7 +78,7 @@ function checkPaths(path: string, rejects: string): void {
   if (!existsSync(path)) throw new Error(`Cannot read ${path}: there is no such file`);
   // The engine would read them as a pattern for many files.
   if (/[*?[\]]/.test(path)) throw new Error(`Cannot read ${path}: its name holds one of * ? [ ]`);
-  if (resolve(path) === resolve(rejects)) throw new Error("--rejects must not be the file that is imported");
+  if (resolve(path) === resolve(rejects)) throw wrongWords("--rejects must not be the file that is imported");
 }
 
 function formatOf(words: Arguments, path: string): FileFormat {
@@ -87,8 +88,8 @@ function formatOf(words: Arguments, path: string): FileFormat {
     option ?? { tsv: "csv", jsonl: "ndjson", json: "ndjson", pq: "parquet" }[extension] ?? extension;
   const format = FILE_FORMATS.find((known) => known === meant);
   if (format !== undefined) return format;
-  if (option !== undefined) throw new Error(`--format must be one of ${FILE_FORMATS.join(", ")}`);
-  throw new Error(`Cannot tell the format of ${path}: say --format ${FILE_FORMATS.join(", ")}`);
+  if (option !== undefined) throw wrongWords(`--format must be one of ${FILE_FORMATS.join(", ")}`);
+  throw wrongWords(`Cannot tell the format of ${path}: say --format ${FILE_FORMATS.join(", ")}`);
 }
 
 function sourcesOf(words: Arguments): RoleSources {
@@ -106,11 +107,11 @@ async function chooseCompany(deps: Deps, words: Arguments): Promise<Company> {
     const id = requiredId(words, "company");
     const named = companies.find((company) => company.id === id);
     if (named) return named;
-    throw new Error(`--company ${id} is no company`);
+    throw wrongWords(`--company ${id} is no company`);
   }
   const [only] = companies;
   if (only !== undefined && companies.length === 1) return only;
-  throw new Error(`--company is required: there are ${companies.length} companies`);
+  throw wrongWords(`--company is required: there are ${companies.length} companies`);
 }
 
 async function importFile(

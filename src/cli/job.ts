@@ -1,5 +1,6 @@
 import { JOBS } from "../server/jobs.ts";
 import { runJob } from "../server/scheduler.ts";
+import { wrongWords } from "../core/exit_codes.ts";
 import { type Command, withDeps } from "./command.ts";
 
 export const job: Command = {
@@ -15,7 +16,7 @@ A running server does this by itself; it must be stopped for a run by hand on th
   async run({ positionals: [name] }) {
     const found = JOBS.find((candidate) => candidate.name === name);
     if (!found)
-      throw new Error(`No such job: ${name ?? ""}; known are ${JOBS.map((known) => known.name).join(", ")}`);
+      throw wrongWords(`No such job: ${name ?? ""}; known are ${JOBS.map((known) => known.name).join(", ")}`);
     await withDeps(async (deps) => {
       if (!(await runJob(deps, found)))
         throw new Error(`Cannot run ${found.name}: another instance is at it`);

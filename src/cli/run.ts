@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { wrongWords } from "../core/exit_codes.ts";
 import type { Command, Arguments } from "./command.ts";
 
 /** Every command, loaded when it is named: a start of the server waits for no other. */
@@ -27,14 +28,14 @@ ${lines.join("\n")}
 COMMAND --help explains each. Settings are environment variables: docs/configuration.md lists them.`;
 }
 
-/** Runs the command that the words name, or the server. Errors: throws one line. */
+/** Runs the command that the words name, or the server. Errors: throws one line; exitCodeOf has its exit code. */
 export async function runCommand(all: string[]): Promise<void> {
   const [first, ...rest] = all;
   if (first === "--help" || first === "-h" || first === "help") return console.log(await help());
   const name = first === undefined || first.startsWith("-") ? DEFAULT : first;
   const words = name === first ? rest : all;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!load) throw new Error(`No such command: ${name}; known are ${Object.keys(COMMANDS).join(", ")}`);
+  if (!load) throw wrongWords(`No such command: ${name}; known are ${Object.keys(COMMANDS).join(", ")}`);
   const command = await load();
   if (words.includes("--help") || words.includes("-h")) return console.log(command.help);
   await command.run(readWords(command, words));
@@ -47,13 +48,11 @@ function readWords({ name, options, operands }: Command, words: string[]): Argum
       return parseArgs({ args: words, options, allowPositionals: true });
     } catch (error) {
       // Node explains at length how else the option could be meant.
-      throw new Error(String(error instanceof Error ? error.message : error).split(". ")[0], {
-        cause: error,
-      });
+      throw wrongWords(String(error instanceof Error ? error.message : error).split(". ")[0] ?? "", error);
     }
   };
   const { values, positionals } = read();
   const surplus = positionals[operands];
-  if (surplus !== undefined) throw new Error(`Unexpected word: ${surplus}; see ${name} --help`);
+  if (surplus !== undefined) throw wrongWords(`Unexpected word: ${surplus}; see ${name} --help`);
   return { values, positionals };
 }

@@ -4,6 +4,7 @@ import { decode } from "../core/validate.ts";
 import { CreateUser } from "../access/users/model.ts";
 import { createUser, listUsers } from "../access/users/service.ts";
 import { listCompanies } from "../billing/companies/service.ts";
+import { wrongWords } from "../core/exit_codes.ts";
 import {
   type Command,
   commandContext,
@@ -36,13 +37,13 @@ Works beside a running server.`,
   },
   async run(words) {
     const [verb] = words.positionals;
-    if (verb !== "add" && verb !== "list") throw new Error("Say `user add` or `user list`");
+    if (verb !== "add" && verb !== "list") throw wrongWords("Say `user add` or `user list`");
     const company_id = requiredId(words, "company");
     await withDeps(
       async (deps) => {
         const companies = await call(operatorContext(deps), listCompanies, {});
         if (!companies.some(({ id }) => id === company_id))
-          throw new Error(`--company ${company_id} is no company`);
+          throw wrongWords(`--company ${company_id} is no company`);
         const ctx = commandContext(deps, company_id);
         if (verb === "list") {
           const { data } = await call(ctx, listUsers, {});

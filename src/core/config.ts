@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { unmendable } from "./exit_codes.ts";
 import { passwordProblem } from "./password_policy.ts";
 import {
   adminEmail,
@@ -234,7 +235,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   for (const name of Object.keys(environment)) {
     if (name.startsWith("METERHOUSE_")) problems.push(`${name} is not a setting (settings have no prefix)`);
   }
-  if (problems.length > 0) throw new Error(`Cannot start: ${problems.join("; ")}`);
+  if (problems.length > 0) throw unmendable(`Cannot start: ${problems.join("; ")}`);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SETTINGS has every key of Config, with its type
   return Object.freeze(values) as unknown as Config;
 }

@@ -1,6 +1,10 @@
 import { accessSync, constants, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "./error_code.ts";
+import { unmendable } from "./exit_codes.ts";
+
+/** What stays as it is until somebody mends it; a full disk may have room at the next start. */
+const LASTING = new Set(["EACCES", "EPERM", "EROFS", "ENOTDIR", "EEXIST", "ENAMETOOLONG"]);
 
 /**
  * Makes the folder of what this process keeps on disk, unless it is there. Errors: throws one line that says what
@@ -12,7 +16,10 @@ export function openDataDir(data_dir: string): void {
     accessSync(data_dir, constants.R_OK | constants.W_OK | constants.X_OK);
     for (const name of readdirSync(data_dir)) checkEntry(join(data_dir, name));
   } catch (error) {
-    throw new Error(`Cannot use DATA_DIR ${data_dir}: ${reasonOf(error)}`, { cause: error });
+    const message = `Cannot use DATA_DIR ${data_dir}: ${reasonOf(error)}`;
+    throw LASTING.has(errorCode(error) ?? "")
+      ? unmendable(message, error)
+      : new Error(message, { cause: error });
   }
 }
 

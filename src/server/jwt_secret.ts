@@ -1,5 +1,6 @@
 import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { unmendable } from "../core/exit_codes.ts";
 import { SHARED_LIMITS } from "../core/limits.ts";
 
 /** The signing secret of this data directory, made on the first start. Errors: throws when it was damaged. */
@@ -14,7 +15,7 @@ export function loadJwtSecret(data_dir: string): string {
   chmodSync(file, 0o600);
   const stored = readFileSync(file, "utf8").trim();
   if (stored.length < SHARED_LIMITS.secret_bytes) {
-    throw new Error(`Cannot sign tokens: ${file} is damaged; remove it, and everyone signs in again`);
+    throw unmendable(`Cannot sign tokens: ${file} is damaged; remove it, and everyone signs in again`);
   }
   return stored;
 }

@@ -1,6 +1,7 @@
 import { drizzle } from "drizzle-orm/postgres-js";
 import { migrate } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
+import { unmendable } from "../core/exit_codes.ts";
 import { sqlState } from "./constraints.ts";
 
 const FOLDER = `${import.meta.dir}/../../data/migrations/postgres`;
@@ -26,9 +27,9 @@ export async function migratePostgres(url: string): Promise<void> {
     if (sqlState(error) !== INSUFFICIENT_PRIVILEGE) throw error;
     const [row] = await connection`SELECT current_user AS role, current_database() AS database`;
     const { role = "?", database = "?" } = row ?? {};
-    throw new Error(
+    throw unmendable(
       `role ${role} may not create schemas and tables there; run as the database's owner: GRANT CREATE ON DATABASE "${database}" TO "${role}"; GRANT USAGE, CREATE ON SCHEMA public TO "${role}";`,
-      { cause: error },
+      error,
     );
   } finally {
     await connection.end({ timeout: 5 });

@@ -38,9 +38,9 @@ describe("the command line", () => {
     [["serve", "--port", "1"], "Unknown option '--port'"],
     [["serve", "extra"], "Unexpected word: extra; see serve --help"],
     [["company", "list", "extra"], "Unexpected word: extra; see company --help"],
-  ])("fails with exit 1 and one clear line: %j", async (words, message) => {
+  ])("fails with exit 2 and one clear line: %j", async (words, message) => {
     const { code, err } = await runHere(words, place.env);
-    expect(code).toBe(1);
+    expect(code).toBe(2);
     expect(err).toContain(message);
     expect(err.trim().split("\n")).toHaveLength(1);
   });
@@ -96,7 +96,7 @@ describe("the command line", () => {
     const doctor = await runHere(["doctor"], place.env);
     expect(doctor).toMatchObject({ code: 0, out: expect.stringContaining("in use by another process") });
     const nobody = await runHere(["user", "list", "--company", "99"], place.env);
-    expect(nobody).toMatchObject({ code: 1, err: "--company 99 is no company\n" });
+    expect(nobody).toMatchObject({ code: 2, err: "--company 99 is no company\n" });
     server.kill("SIGTERM");
     await server.exited;
   });

@@ -25,7 +25,7 @@ async function migrateAsNobody(data_dir: string): Promise<Finished> {
     process.setuid(${NOBODY});
     await migrate.run({ values: {}, positionals: [] }).catch((error) => {
       console.error(error.message);
-      process.exit(1);
+      process.exit(error.exit_code ?? 1);
     });`;
   const child = Bun.spawn(["bun", "-e", script], { env, stdout: "pipe", stderr: "pipe" });
   const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
@@ -45,7 +45,7 @@ test("a folder that another user owns", async () => {
   const path = place("folder", 0o555);
   const { code, err } = await migrateAsNobody(path);
   expect([code, err.trim().split("\n")]).toEqual([
-    1,
+    78,
     [expect.stringMatching(new RegExp(`^Cannot use DATA_DIR ${path}: user \\d+ may not write ${path}`))],
   ]);
   expect(err).toContain("chown -R");
@@ -55,7 +55,7 @@ test("a file in it that another user owns", async () => {
   const path = place("file", 0o555);
   chmodSync(path, 0o777);
   const { code, err } = await migrateAsNobody(path);
-  expect([code, err]).toEqual([1, expect.stringContaining(`may not write ${path}/meterhouse.sqlite`)]);
+  expect([code, err]).toEqual([78, expect.stringContaining(`may not write ${path}/meterhouse.sqlite`)]);
 });
 
 test.skipIf(TEST_STORE !== "postgres")("a role that may not create schemas on PostgreSQL", async () => {
@@ -69,7 +69,7 @@ test.skipIf(TEST_STORE !== "postgres")("a role that may not create schemas on Po
   const database = pathname.slice(1);
   const grants = `GRANT CREATE ON DATABASE "${database}" TO "guest"; GRANT USAGE, CREATE ON SCHEMA public TO "guest";`;
   expect([refused.code, refused.err.trim()]).toEqual([
-    1,
+    78,
     `Cannot open PostgreSQL at ${host}/${database}: role guest may not create schemas and tables there; run as the database's owner: ${grants}`,
   ]);
   await owner.unsafe(grants);

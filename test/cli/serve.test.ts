@@ -118,7 +118,7 @@ describe("serve", () => {
   test("a damaged signing secret stops the start with a clear line", async () => {
     await Bun.write(`${place.data_dir}/jwt_secret`, "");
     const { code, err } = await run(["serve"], place.env);
-    expect([code, err.trim()]).toEqual([1, expect.stringContaining("jwt_secret is damaged")]);
+    expect([code, err.trim()]).toEqual([78, expect.stringContaining("jwt_secret is damaged")]);
   });
 
   test("a JWT_SECRET under 32 bytes stops the start and every command with a clear line", async () => {
@@ -128,7 +128,7 @@ describe("serve", () => {
       "Cannot start: JWT_SECRET must have at least 32 bytes, and has 31: make one with `openssl rand -base64 48`, or leave it unset";
     for (const command of ["serve", "migrate"]) {
       const { code, out, err } = await runHere([command], { ...empty.env, JWT_SECRET });
-      expect([code, out, err.trim()]).toEqual([1, "", why]);
+      expect([code, out, err.trim()]).toEqual([78, "", why]);
     }
     expect(readdirSync(empty.data_dir)).toEqual([]);
     empty.remove();
@@ -160,7 +160,7 @@ describe("serve", () => {
     [{ ADMIN_PASSWORD: "short" }, "ADMIN_PASSWORD must be 12 to 256 characters"],
   ])("a setting that can't be used stops the start: %j", async (env, message) => {
     const { code, err } = await runHere(["serve"], { ...place.env, ...env });
-    expect(code).toBe(1);
+    expect(code).toBe(78);
     expect(err).toContain(message);
     expect(err.trim().split("\n")).toHaveLength(1);
   });

@@ -129,7 +129,7 @@ describe("a database put back to an earlier state beside its usage store", () =>
 
     const told = "the database is older than the usage store (it lacks the store's last opening)";
     const { code, err } = await run(["serve"], place.env);
-    expect([code, err.trim().split("\n")]).toEqual([1, [expect.stringContaining(told)]]);
+    expect([code, err.trim().split("\n")]).toEqual([78, [expect.stringContaining(told)]]);
     expect(await refused()).toContain(told);
     const doctor = await runHere(["doctor"], place.env);
     expect(doctor.code).toBe(1);

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { runCommand } from "../../src/cli/run.ts";
 import { startServing } from "../../src/cli/start_serving.ts";
 import { readConfig } from "../../src/core/config.ts";
+import { exitCodeOf } from "../../src/core/exit_codes.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
 import { type Api, apiOf, CHEAP, PASSWORD, TEST_STORE } from "./harness.ts";
 import { testPostgres } from "./postgres.ts";
@@ -123,7 +124,7 @@ export async function runHere(words: string[], env: Record<string, string>): Pro
     return { code: 0, ...printed };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
-    return { code: 1, out: printed.out, err: `${printed.err}${message}\n` };
+    return { code: exitCodeOf(error), out: printed.out, err: `${printed.err}${message}\n` };
   } finally {
     process.env = own;
     for (const spy of spies) spy.mockRestore();

@@ -1,4 +1,5 @@
 import { AppError } from "../../core/errors.ts";
+import { unmendable } from "../../core/exit_codes.ts";
 import type { Log } from "../../core/log.ts";
 import type { Clock } from "../../core/time.ts";
 import type { Lock } from "../../store/lock.ts";
@@ -222,5 +223,5 @@ async function takeLock(store: Store, onLost: () => void): Promise<Lock> {
 }
 
 function refusal(place: string, problem: string): Error {
-  return new Error(`Cannot use the usage store in ${place}: ${problem}`);
+  return unmendable(`Cannot use the usage store in ${place}: ${problem}`);
 }

@@ -3,6 +3,7 @@ import { realpath, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
+import { unmendable } from "../../../core/exit_codes.ts";
 import { insertMeta } from "./meta.ts";
 import { CREATE_TABLES, SCHEMA_VERSION } from "./schema.ts";
 import { asText, query } from "./sql.ts";
@@ -170,7 +171,7 @@ async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
     const version = meta.get("schema_version");
     if (version === undefined) await insertMeta(connection, "schema_version", String(SCHEMA_VERSION));
     else if (Number(version) !== SCHEMA_VERSION) {
-      throw new Error(
+      throw unmendable(
         `Cannot open the usage store: its layout is version ${version}, this program knows ${SCHEMA_VERSION}`,
       );
     }
