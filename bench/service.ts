@@ -23,12 +23,15 @@ const REST_LIMIT_MS = 1_800_000;
 export class Service {
   readonly data_dir: string;
   readonly #cleanup: Cleanup;
+  readonly #settings: Record<string, string>;
   #server: ServerProcess | undefined;
   #ready_ms = 0;
 
-  constructor(cleanup: Cleanup, data_dir: string) {
+  /** `settings` are given to it beside those that every service here has. */
+  constructor(cleanup: Cleanup, data_dir: string, settings: Record<string, string> = {}) {
     this.#cleanup = cleanup;
     this.data_dir = data_dir;
+    this.#settings = settings;
   }
 
   get origin(): string {
@@ -54,6 +57,7 @@ export class Service {
       RATE_LIMIT_ENABLED: "false",
       LOG_LEVEL: "warn",
       METRICS_TOKEN,
+      ...this.#settings,
     });
     while (!(await fetch(`${this.origin}/ready`)).ok) {
       if (performance.now() - before > READY_LIMIT_MS)
@@ -97,10 +101,17 @@ export class Service {
 
   /** The value of one of its own numbers, or undefined when `/metrics` has no such name. */
   async metric(name: string): Promise<number | undefined> {
+    return (await this.metrics([name]))[0];
+  }
+
+  /** The values of several of its numbers at one moment. */
+  async metrics(names: readonly string[]): Promise<(number | undefined)[]> {
     const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
     const text = await (await fetch(`${this.origin}/metrics`, { headers })).text();
-    const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, "m").exec(text)?.[1];
-    return value === undefined ? undefined : Number(value);
+    return names.map((name) => {
+      const value = new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, "m").exec(text)?.[1];
+      return value === undefined ? undefined : Number(value);
+    });
   }
 
   #usageFiles(): string {
