@@ -8,6 +8,7 @@ import { AppError } from "../core/errors.ts";
 import { readPrivateKey } from "../core/pem.ts";
 import { openDeps } from "../server/open_deps.ts";
 import { listCompanies } from "../billing/companies/service.ts";
+import { countHolds } from "../emandate/holds/queries.ts";
 import { checkFiles } from "../loans/documents/file_check.ts";
 import { acceptUsage } from "../usage/store_link/service.ts";
 import { describeSums } from "../usage/consistency_check.ts";
@@ -73,6 +74,7 @@ async function examine({ rebuild_sums, read_documents, accept_usage }: Question)
     examineSecret(config),
     await check("secrets in the database", () => examineSealing(config)),
     await check("FPX", () => examineFpx(config)),
+    await check("debits", () => examineHolds(config)),
     examineDisk(config.data_dir),
     examineFolder(config.data_dir),
     examineClock(),
@@ -176,6 +178,16 @@ async function examineFpx({
   const named = (sellers ?? []).map((seller) => `${seller.seller_id} of company ${seller.company_id}`);
   const keys = file === null ? "keys are the companies' own" : `with a key for ${named.join(", ")}`;
   return fpx_url === null ? "not set up, e-mandates work in the sandbox" : `${fpx_url}, ${keys}`;
+}
+
+async function examineHolds(config: Config): Promise<string> {
+  const deps = await openDeps(config, { without_usage: true });
+  try {
+    const held = await countHolds(deps.store.read);
+    return held === 0 ? "none are held" : `HELD for ${held} companies; \`collections resume\` releases them`;
+  } finally {
+    await deps.close();
+  }
 }
 
 function examineDisk(data_dir: string): Finding {

@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   user: async () => (await import("./user.ts")).user,
   import: async () => (await import("./import.ts")).importCommand,
   job: async () => (await import("./job.ts")).job,
+  collections: async () => (await import("./collections.ts")).collections,
   openapi: async () => (await import("./openapi.ts")).openapi,
   doctor: async () => (await import("./doctor.ts")).doctor,
 };

@@ -12,6 +12,7 @@ import { openSecrets } from "../core/secret_box.ts";
 import { randomSecret } from "../core/random_secrets.ts";
 import { type Clock, systemClock } from "../core/time.ts";
 import { openRefusalLog } from "../audit/refusals.ts";
+import { exposeHolds } from "../emandate/holds/metrics.ts";
 import { recordOperation } from "../audit/recorder.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
 import { BlobStore } from "../store/blob_store.ts";
@@ -24,6 +25,7 @@ import { exposeUsageMetrics, openUsage, unopenedUsage } from "./open_usage.ts";
 import { CONSTRAINTS } from "./schema.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
+import type { UsageStore } from "../usage_store/port.ts";
 import { UNOPENED_STORE } from "../store/unopened_store.ts";
 
 /** How to open: tests set the clock, and what hashes take; commands that need no usage leave its store to a running server. */
@@ -51,7 +53,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     throw error;
   });
   const { usage } = opened;
-  exposeUsageMetrics(metrics, usage, store);
+  exposeRecords(metrics, usage, store);
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();
@@ -107,6 +109,12 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
       await store.close();
     },
   };
+}
+
+/** Registers the gauges that read records or events. */
+function exposeRecords(metrics: Deps["metrics"], usage: UsageStore, store: Store): void {
+  exposeUsageMetrics(metrics, usage, store);
+  exposeHolds(metrics, store);
 }
 
 /** Errors: throws when the folder can't be used. */

@@ -42,6 +42,7 @@ export const {
   mandate_orders,
   mandate_flags,
   scheme_callbacks,
+  debit_holds,
   loan_programs,
   loan_applications,
   loan_documents,

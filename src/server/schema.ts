@@ -33,6 +33,7 @@ import {
 import { CONSENT_CONSTRAINTS, consentTable } from "../loans/consents/tables.ts";
 import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../loans/documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../loans/programs/tables.ts";
+import { debitHoldTable } from "../emandate/holds/tables.ts";
 import { mandateFlagTable } from "../emandate/flags/tables.ts";
 import { mandateOrderTable } from "../emandate/orders/tables.ts";
 import { mandatePaymentTable } from "../emandate/payments/tables.ts";
@@ -87,6 +88,7 @@ export const TABLES = {
   mandate_orders: mandateOrderTable,
   mandate_flags: mandateFlagTable,
   scheme_callbacks: schemeCallbackTable,
+  debit_holds: debitHoldTable,
   loan_programs: loanProgramTable,
   loan_applications: loanApplicationTable,
   loan_documents: loanDocumentTable,

@@ -3,6 +3,7 @@ import type { Decimal } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
+import { checkNotHeld } from "../holds/queries.ts";
 import { updateOrders } from "../orders/queries.ts";
 import { cancelUnpayable } from "../payments/cancel_unpayable.ts";
 import { listWithMandates, type PaymentWithMandate, setDebitDate } from "../payments/queries.ts";
@@ -14,13 +15,14 @@ import type { CollectionCounts } from "./model.ts";
 /**
  * Takes debits that are in no file into that of a run, as debits of its day. No bank has seen them, so they are
  * checked like any debit before it is sent; those whose period is over are cancelled, except recent ones by hand.
- * Decision 0140.
+ * Errors: conflict while debits are held. Decision 0140.
  */
 export async function fileDebits(
   tx: Tx,
   ids: readonly number[],
   { today, run_id }: { today: Temporal.PlainDate; run_id: number },
 ): Promise<Partial<CollectionCounts>> {
+  await checkNotHeld(tx, "file debits");
   // Another run may have filed some since they were listed.
   const orders = await listUnfiled(tx, { after_id: 0, limit: ids.length, ids });
   const payment_ids = orders.map(({ payment_id }) => payment_id);

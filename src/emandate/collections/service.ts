@@ -8,6 +8,7 @@ import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged, strict } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
+import { checkNotHeld, findHold } from "../holds/queries.ts";
 import { findConfig } from "../merchant_config/queries.ts";
 import { dueAt } from "../payments/rules.ts";
 import { CollectionResults } from "../results/model.ts";
@@ -23,7 +24,7 @@ import { isAnythingDue, lockRuns, startRun } from "./start_run.ts";
 /**
  * Collects what is due by the end of a day in Kuala Lumpur, today without one: due mandates, debits by hand, further
  * attempts. Returns after a few seconds at the latest, with status `running` while the run goes on.
- * Errors: conflict while one runs; invalid for a day ahead outside of the sandbox. Decision 0096.
+ * Errors: conflict while one runs or debits are held; invalid for a day ahead outside of the sandbox. Decision 0096.
  */
 export const runCollection = operation({
   name: "run_collection",
@@ -34,7 +35,7 @@ export const runCollection = operation({
   run: (ctx, { date }) => startRun(ctx, date),
 });
 
-/** Collects what is due today, unless nothing is or a run is under way. See docs/emandate.md#collection. */
+/** Collects what is due today, unless nothing is, a run is under way or debits are held. See docs/emandate.md#collection. */
 export const collectDue = operation({
   name: "collect_due",
   permission: "emandate:write",
@@ -42,6 +43,7 @@ export const collectDue = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
+    if (await findHold(readTx(ctx))) return {};
     const { auto_collect } = await findConfig(readTx(ctx));
     const before = dueAt(dayAt(ctx.now).add({ days: 1 }));
     if (!(await isAnythingDue(readTx(ctx), before, auto_collect))) return {};
@@ -94,7 +96,7 @@ export const getCollectionRun = operation({
 
 /**
  * Streams the debits of a run as a bank's file: CSV, the same bytes on every download.
- * Errors: not_found; conflict while the run goes on, and where it was interrupted. Decision 0140.
+ * Errors: not_found; conflict while the run goes on or debits are held, and where it was interrupted. Decision 0140.
  */
 export const getCollectionFile = operation({
   name: "get_collection_file",
@@ -106,6 +108,8 @@ export const getCollectionFile = operation({
   async run(ctx, { id }) {
     const run = await findRun(readTx(ctx), id);
     checkFile(run);
+    // Whether the bank had it before is not known after a restore.
+    await checkNotHeld(readTx(ctx), `get the file of collection run ${id}`);
     const encoder = new TextEncoder();
     const body = await createDownloadStream(
       async (write, gone) => {

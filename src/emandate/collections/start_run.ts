@@ -5,6 +5,7 @@ import { AppError, invalid } from "../../core/errors.ts";
 import { type IsoInstant, withTimeout } from "../../core/time.ts";
 import type { Lock } from "../../store/lock.ts";
 import type { ReadTx } from "../../store/store.ts";
+import { checkNotHeld } from "../holds/queries.ts";
 import { openConnector } from "../merchant_config/open_connector.ts";
 import { findConfig, worksWithFpx } from "../merchant_config/queries.ts";
 import type { StoredConfig } from "../merchant_config/rules.ts";
@@ -24,11 +25,13 @@ const NO_COUNTS: CollectionCounts = { due: 0, scheduled: 0, skipped: 0, submitte
 
 /**
  * Starts a run up to the end of `date`, today without one, and returns it as it ended or, over HTTP after a few
- * seconds, as it is then. Errors: conflict while one runs; invalid for a day ahead outside of the sandbox.
+ * seconds, as it is then. Errors: conflict while one runs or debits are held; invalid for a day ahead outside of the
+ * sandbox.
  */
 export async function startRun(ctx: Context, date?: string): Promise<CollectionRun> {
   const { store, actor, now, origin, background } = ctx;
   const scope = scopeOf(actor);
+  await checkNotHeld(readTx(ctx), "start a collection run");
   const config = await findConfig(readTx(ctx));
   const day = dayAt(now);
   const until = date === undefined ? day : Temporal.PlainDate.from(date);

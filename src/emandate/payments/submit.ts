@@ -1,5 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import type { Scope } from "../../core/access.ts";
+import { checkNotHeld } from "../holds/queries.ts";
 import type { Tx } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { isFinal } from "../mandates/rules.ts";
@@ -34,13 +35,14 @@ export interface SubmitOptions {
 
 /**
  * Submits the payments that are still open, as debits of the day. Those of suspended mandates stay open; those whose
- * period is over, or that the mandate does not allow, are cancelled.
+ * period is over, or that the mandate does not allow, are cancelled. Errors: conflict while debits are held.
  */
 export async function submitPayments(
   tx: Tx,
   ids: readonly number[],
   { today, collection_run_id, from = OPEN_STATUSES }: SubmitOptions,
 ): Promise<Submitted> {
+  await checkNotHeld(tx, "send debits");
   // Another run may have submitted some since they were listed.
   const listed = await listWithMandates(tx, ids);
   const payments = listed.filter(({ status }) => from.some((open) => open === status));
