@@ -22,7 +22,7 @@ export const ON_SQLITE_ALONE = [
   "test/usage_store/**",
   "test/usage/{export,import,search,ingest}/**",
   "test/usage/subscription_key.test.ts",
-  "test/soak/**",
+  "test/{chaos,soak}/**",
   // Protocols: the operations under them are tested beside their tables.
   "test/{contract,mcp}/**",
   "test/docs/{azure_trace,mcp_guide,webhooks_guide}.test.ts",

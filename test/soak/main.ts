@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { parseArgs } from "node:util";
 import { Cleanup } from "../../bench/cleanup.ts";
 import { ExitError, exitCodeOf, wrongWords } from "../../src/core/exit_codes.ts";
-import { broken, printReport } from "./report.ts";
+import { broken, printReport } from "../support/report.ts";
 import { soak } from "./soak.ts";
 
 const BATCH = 100;

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { Cleanup } from "../../bench/cleanup.ts";
 import { RunningDigest } from "./digest.ts";
-import { broken } from "./report.ts";
+import { broken } from "../support/report.ts";
 import { soak } from "./soak.ts";
 import { Watch } from "./watch.ts";
 import type { Service } from "../../bench/service.ts";

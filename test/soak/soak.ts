@@ -10,7 +10,7 @@ import { MAX_TIMESTAMP_MS, type WindowTotal } from "../../src/usage_store/port.t
 import { proveEveryBill } from "../support/prove_bills.ts";
 import { Beside } from "./beside.ts";
 import { openCounter } from "./receiver.ts";
-import type { Finding } from "./report.ts";
+import type { Finding } from "../support/report.ts";
 import { UsageLoad } from "./usage_load.ts";
 import { Watch } from "./watch.ts";
 

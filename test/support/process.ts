@@ -142,10 +142,17 @@ export interface ServerProcess extends Served {
   exited: Promise<number>;
 }
 
-/** Starts `serve` and waits until it listens. No file of its grows beyond `max_file_kb`, as on a full disk. */
-export async function startServer(env: Record<string, string>, max_file_kb?: number): Promise<ServerProcess> {
+/**
+ * Starts `serve` and waits until it listens. No file of its grows beyond `max_file_kb`, as on a full disk. `program`: a
+ * file that imports src/main.ts after it has changed something.
+ */
+export async function startServer(
+  env: Record<string, string>,
+  max_file_kb?: number,
+  program = "src/main.ts",
+): Promise<ServerProcess> {
   const limited = ["bash", "-c", `trap "" XFSZ; ulimit -f "$0"; exec bun src/main.ts`, String(max_file_kb)];
-  const command = max_file_kb === undefined ? ["bun", "src/main.ts"] : limited;
+  const command = max_file_kb === undefined ? ["bun", program] : limited;
   const child = Bun.spawn(command, { env, stdout: "pipe", stderr: "inherit" });
   // A test that fails leaves its server behind, and whoever reads our errors would wait for that one too.
   afterEverything(async () => child.kill("SIGKILL"));

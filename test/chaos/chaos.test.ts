@@ -1,0 +1,28 @@
+import { expect, test } from "bun:test";
+import { TEST_STORE } from "../support/harness.ts";
+import { printReport } from "../support/report.ts";
+import { chaosFindings, killInRounds } from "./rounds.ts";
+
+/** Two rounds of light work in every run; `bun run chaos` makes more of them. */
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 2);
+const SEED = Number(process.env.CHAOS_SEED ?? 1);
+const IS_LONG = process.env.CHAOS_ROUNDS !== undefined;
+const LIGHT = ["ingest", "plan change", "idempotency keys", "collection"];
+
+test(
+  "whenever and in whatever a server is killed, nothing answered is lost or done twice, and every bill is proved",
+  async () => {
+    const result = await killInRounds({
+      rounds: ROUNDS,
+      seed: SEED,
+      judges_time: IS_LONG,
+      ...(IS_LONG ? {} : { works: LIGHT }),
+      progress: (line) => IS_LONG && console.error(line),
+    });
+    const title = `Chaos: ${ROUNDS} rounds from seed ${SEED} on ${TEST_STORE}`;
+    if (IS_LONG) console.log(printReport(title, chaosFindings(result)));
+    expect(result.rounds).toBe(ROUNDS);
+    expect(result.kills).toBeGreaterThanOrEqual(ROUNDS);
+  },
+  ROUNDS * 120_000,
+);
