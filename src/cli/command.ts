@@ -20,6 +20,8 @@ export interface Command {
   /** The whole help text. */
   help: string;
   options: NonNullable<ParseArgsConfig["options"]>;
+  /** Whether it talks to a running server, and to one elsewhere with `--server`. */
+  remote?: boolean;
   /** How many words it takes beside its options. */
   operands: number;
   run(words: Arguments): Promise<void>;

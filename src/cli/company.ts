@@ -1,17 +1,29 @@
+import { Type } from "@sinclair/typebox";
 import { call } from "../app/operation.ts";
-import { decode } from "../core/validate.ts";
 import { AddCompany } from "../billing/companies/model.ts";
 import { addCompany, listCompanies } from "../billing/companies/service.ts";
 import { wrongWords } from "../core/exit_codes.ts";
-import {
-  type Command,
-  operatorContext,
-  optional,
-  passwordOf,
-  printTable,
-  required,
-  withDeps,
-} from "./command.ts";
+import { Nothing } from "../core/schema.ts";
+import { decode } from "../core/validate.ts";
+import { action } from "../server/operator/action.ts";
+import { type Command, operatorContext, optional, passwordOf, printTable, required } from "./command.ts";
+import { perform } from "./perform.ts";
+
+export const addCompanyAction = action({
+  name: "add_company",
+  input: AddCompany,
+  output: addCompany.output,
+  opens: { without_usage: true },
+  run: (deps, input) => call(operatorContext(deps), addCompany, input),
+});
+
+export const listCompaniesAction = action({
+  name: "list_companies",
+  input: Nothing,
+  output: Type.Object({ companies: listCompanies.output }),
+  opens: { without_usage: true },
+  run: async (deps) => ({ companies: await call(operatorContext(deps), listCompanies, {}) }),
+});
 
 export const company: Command = {
   name: "company",
@@ -25,6 +37,7 @@ export const company: Command = {
 
 Works beside a running server.`,
   operands: 1,
+  remote: true,
   options: {
     name: { type: "string" },
     "admin-email": { type: "string" },
@@ -35,25 +48,21 @@ Works beside a running server.`,
   async run(words) {
     const [verb] = words.positionals;
     if (verb !== "add" && verb !== "list") throw wrongWords("Say `company add` or `company list`");
-    await withDeps(
-      async (deps) => {
-        const ctx = operatorContext(deps);
-        if (verb === "list")
-          return printTable(await call(ctx, listCompanies, {}), ["id", "name", "timezone", "currency"]);
-        const { password: admin_password, notice } = passwordOf(words, "admin-password");
-        const timezone = optional(words, "timezone");
-        const currency = optional(words, "currency");
-        const input = decode(AddCompany, {
-          name: required(words, "name"),
-          admin_email: required(words, "admin-email"),
-          admin_password,
-          ...(timezone === undefined ? {} : { timezone }),
-          ...(currency === undefined ? {} : { currency }),
-        });
-        const added = await call(ctx, addCompany, input);
-        console.log(`Added company ${added.id} (${added.name}); admin ${input.admin_email}${notice}`);
-      },
-      { without_usage: true },
-    );
+    if (verb === "list") {
+      const { companies } = await perform(words, listCompaniesAction, {});
+      return printTable(companies, ["id", "name", "timezone", "currency"]);
+    }
+    const { password: admin_password, notice } = passwordOf(words, "admin-password");
+    const timezone = optional(words, "timezone");
+    const currency = optional(words, "currency");
+    const input = decode(AddCompany, {
+      name: required(words, "name"),
+      admin_email: required(words, "admin-email"),
+      admin_password,
+      ...(timezone === undefined ? {} : { timezone }),
+      ...(currency === undefined ? {} : { currency }),
+    });
+    const added = await perform(words, addCompanyAction, input);
+    console.log(`Added company ${added.id} (${added.name}); admin ${input.admin_email}${notice}`);
   },
 };

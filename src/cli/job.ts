@@ -1,7 +1,30 @@
-import { JOBS } from "../server/jobs.ts";
-import { runJob } from "../server/scheduler.ts";
+import { Type } from "@sinclair/typebox";
+import { AppError } from "../core/errors.ts";
 import { wrongWords } from "../core/exit_codes.ts";
-import { type Command, withDeps } from "./command.ts";
+import { Nothing, strict } from "../core/schema.ts";
+import { JOBS } from "../server/jobs.ts";
+import { action } from "../server/operator/action.ts";
+import { runJob } from "../server/scheduler.ts";
+import type { Command } from "./command.ts";
+import { perform } from "./perform.ts";
+
+export const runJobAction = action({
+  name: "run_job",
+  input: strict({ name: Type.String() }),
+  output: Nothing,
+  async run(deps, { name }) {
+    const found = JOBS.find((candidate) => candidate.name === name);
+    if (!found)
+      throw wrongWords(`No such job: ${name}; known are ${JOBS.map((known) => known.name).join(", ")}`);
+    const failures: string[] = [];
+    const ran = await runJob(deps, found, (company_id, error) => {
+      failures.push(`company ${company_id}: ${error instanceof Error ? error.message : String(error)}`);
+    });
+    if (!ran) throw new AppError("conflict", `Cannot run ${name}: another instance is at it`);
+    if (failures.length > 0) throw new Error(`${name} failed for ${failures.join("; ")}`);
+    return {};
+  },
+});
 
 export const job: Command = {
   name: "job",
@@ -10,17 +33,13 @@ export const job: Command = {
 
 ${JOBS.map(({ name, summary }) => `  ${name}  ${summary}`).join("\n")}
 
-A running server does this by itself; it must be stopped for a run by hand on the embedded usage store.`,
+A running server does this by itself. Works beside a running server, which then does it.`,
   operands: 1,
+  remote: true,
   options: {},
-  async run({ positionals: [name] }) {
-    const found = JOBS.find((candidate) => candidate.name === name);
-    if (!found)
-      throw wrongWords(`No such job: ${name ?? ""}; known are ${JOBS.map((known) => known.name).join(", ")}`);
-    await withDeps(async (deps) => {
-      if (!(await runJob(deps, found)))
-        throw new Error(`Cannot run ${found.name}: another instance is at it`);
-      console.log(`Ran ${found.name}`);
-    });
+  async run(words) {
+    const [name = ""] = words.positionals;
+    await perform(words, runJobAction, { name }, `Running ${name}`);
+    console.log(`Ran ${name}`);
   },
 };

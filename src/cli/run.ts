@@ -38,12 +38,21 @@ export async function runCommand(all: string[]): Promise<void> {
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!load) throw wrongWords(`No such command: ${name}; known are ${Object.keys(COMMANDS).join(", ")}`);
   const command = await load();
-  if (words.includes("--help") || words.includes("-h")) return console.log(command.help);
+  if (words.includes("--help") || words.includes("-h")) return console.log(helpOf(command));
   await command.run(readWords(command, words));
 }
 
+const REMOTE = { server: { type: "string" } } as const;
+
+const REMOTE_HELP = `
+  --server URL  a server elsewhere, https; as the operator by OPERATOR_TOKEN, which the server has too`;
+
+const helpOf = (command: Command) => `${command.help}${command.remote ? `\n${REMOTE_HELP}` : ""}`;
+
 /** Errors: throws one line on an unknown option or a word too many. */
-function readWords({ name, options, operands }: Command, words: string[]): Arguments {
+function readWords(command: Command, words: string[]): Arguments {
+  const { name, operands } = command;
+  const options = { ...command.options, ...(command.remote ? REMOTE : {}) };
   const read = () => {
     try {
       return parseArgs({ args: words, options, allowPositionals: true });

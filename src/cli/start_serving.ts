@@ -11,6 +11,7 @@ import { releaseIdempotencyKeys } from "../idempotency/service.ts";
 import { randomPassword } from "../core/passwords.ts";
 import { startJobs } from "../server/scheduler.ts";
 import { listen, type Server } from "../server/listen.ts";
+import { ACTIONS } from "./actions.ts";
 import { commandContext, operatorContext } from "./command.ts";
 
 /** An opened service at work. */
@@ -27,7 +28,7 @@ export async function startServing(deps: Deps): Promise<Serving> {
   for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
     await call(commandContext(deps, id), followZoneRules, {});
   }
-  const server = await listen(deps);
+  const server = await listen(deps, ACTIONS);
   const stopJobs = startJobs(deps);
   return {
     server,

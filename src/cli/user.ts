@@ -1,10 +1,15 @@
-import { call } from "../app/operation.ts";
-import { ROLES } from "../core/access.ts";
-import { decode } from "../core/validate.ts";
-import { CreateUser } from "../access/users/model.ts";
+import { type Static, Type } from "@sinclair/typebox";
+import { CreateUser, User } from "../access/users/model.ts";
 import { createUser, listUsers } from "../access/users/service.ts";
+import type { Deps } from "../app/deps.ts";
+import { call } from "../app/operation.ts";
 import { listCompanies } from "../billing/companies/service.ts";
+import { ROLES } from "../core/access.ts";
+import type { Context } from "../app/context.ts";
 import { wrongWords } from "../core/exit_codes.ts";
+import { Id, strict } from "../core/schema.ts";
+import { decode } from "../core/validate.ts";
+import { action } from "../server/operator/action.ts";
 import {
   type Command,
   commandContext,
@@ -13,8 +18,35 @@ import {
   printTable,
   required,
   requiredId,
-  withDeps,
 } from "./command.ts";
+import { perform } from "./perform.ts";
+
+export const addUserAction = action({
+  name: "add_user",
+  input: strict({ company_id: Id, user: CreateUser }),
+  output: User,
+  opens: { without_usage: true },
+  run: async (deps, { company_id, user: added }) =>
+    call(await contextOf(deps, company_id), createUser, added),
+});
+
+export const listUsersAction = action({
+  name: "list_users",
+  input: strict({ company_id: Id }),
+  output: Type.Object({ users: Type.Array(User) }),
+  opens: { without_usage: true },
+  async run(deps, { company_id }): Promise<{ users: Static<typeof User>[] }> {
+    const { data } = await call(await contextOf(deps, company_id), listUsers, {});
+    return { users: data };
+  },
+});
+
+async function contextOf(deps: Deps, company_id: number): Promise<Context> {
+  const companies = await call(operatorContext(deps), listCompanies, {});
+  if (!companies.some(({ id }) => id === company_id))
+    throw wrongWords(`--company ${company_id} is no company`);
+  return commandContext(deps, company_id);
+}
 
 export const user: Command = {
   name: "user",
@@ -28,6 +60,7 @@ export const user: Command = {
 
 Works beside a running server.`,
   operands: 1,
+  remote: true,
   options: {
     company: { type: "string" },
     email: { type: "string" },
@@ -39,27 +72,18 @@ Works beside a running server.`,
     const [verb] = words.positionals;
     if (verb !== "add" && verb !== "list") throw wrongWords("Say `user add` or `user list`");
     const company_id = requiredId(words, "company");
-    await withDeps(
-      async (deps) => {
-        const companies = await call(operatorContext(deps), listCompanies, {});
-        if (!companies.some(({ id }) => id === company_id))
-          throw wrongWords(`--company ${company_id} is no company`);
-        const ctx = commandContext(deps, company_id);
-        if (verb === "list") {
-          const { data } = await call(ctx, listUsers, {});
-          return printTable(data, ["id", "email", "role", "client_id"]);
-        }
-        const { password, notice } = passwordOf(words, "password");
-        const input = decode(CreateUser, {
-          email: required(words, "email"),
-          role: required(words, "role"),
-          password,
-          ...(words.values["client-id"] === undefined ? {} : { client_id: requiredId(words, "client-id") }),
-        });
-        const added = await call(ctx, createUser, input);
-        console.log(`Added user ${added.id} (${added.email}, ${added.role})${notice}`);
-      },
-      { without_usage: true },
-    );
+    if (verb === "list") {
+      const { users } = await perform(words, listUsersAction, { company_id });
+      return printTable(users, ["id", "email", "role", "client_id"]);
+    }
+    const { password, notice } = passwordOf(words, "password");
+    const input = decode(CreateUser, {
+      email: required(words, "email"),
+      role: required(words, "role"),
+      password,
+      ...(words.values["client-id"] === undefined ? {} : { client_id: requiredId(words, "client-id") }),
+    });
+    const added = await perform(words, addUserAction, { company_id, user: input });
+    console.log(`Added user ${added.id} (${added.email}, ${added.role})${notice}`);
   },
 };

@@ -111,7 +111,7 @@ export function size(value: string): string {
   throw new BadSetting("must be a size such as 512MB or 4GB");
 }
 
-export function metricsToken(value: string): string {
+export function longToken(value: string): string {
   if (/^[\x21-\x7e]+$/.test(value) && value.length >= SHARED_LIMITS.secret_bytes) return value;
   throw new BadSetting(
     `must be at least ${SHARED_LIMITS.secret_bytes} letters, digits and punctuation of ASCII, without spaces`,

@@ -1,4 +1,3 @@
-import { principalOf } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
 import { byteBuffer, openBody } from "./body_stream.ts";
@@ -95,7 +94,7 @@ async function withBytes<T>(request: Request, sender: Sender, use: (bytes: Uint8
  * Errors: too_large, timed_out, malformed (cut off), unavailable and rate_limited when the memory is full.
  */
 async function readBytes(request: Request, { actor }: Sender, memory: BodyMemory): Promise<Uint8Array> {
-  const is_open = principalOf(actor) === null;
+  const is_open = actor.kind === "anonymous";
   const max_bytes = is_open ? LIMITS.open_body_bytes : LIMITS.body_bytes;
   const time_ms = is_open ? LIMITS.open_body_ms : LIMITS.body_ms;
   const content_length = Number(request.headers.get("content-length") ?? 0);

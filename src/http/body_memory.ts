@@ -58,17 +58,20 @@ export class BodyMemory {
 
 function sharesOf(sender: Sender): MemoryShare[] {
   const { actor } = sender;
-  const owner = principalOf(actor);
-  if (owner === null) {
+  if (actor.kind === "anonymous") {
     return [
       { name: "open", limit: "open_bodies_bytes", holder: null },
       { name: `network ${networkOf(sender.address)}`, limit: "open_bodies_address_bytes", holder: "address" },
     ];
   }
+  const all: MemoryShare = { name: "signed in", limit: "bodies_bytes", holder: null };
+  const owner = principalOf(actor);
+  // The operator's share is what is left.
+  if (owner === null) return [all];
   const { company_id } = scopeOf(actor);
   const holder = owner.kind === "user" ? "user" : "API key";
   return [
-    { name: "signed in", limit: "bodies_bytes", holder: null },
+    all,
     { name: `company ${company_id}`, limit: "bodies_company_bytes", holder: "company" },
     { name: `${owner.kind} ${owner.id}`, limit: "bodies_user_bytes", holder },
   ];

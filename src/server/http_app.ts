@@ -51,9 +51,12 @@ import { documentation } from "../http/documentation.ts";
 import { metrics } from "../http/metrics.ts";
 import { probes } from "../http/probes.ts";
 import { mcpEndpoint } from "../mcp/endpoint.ts";
+import type { Actions } from "./operator/action.ts";
+import { operatorHandler } from "./operator/handler.ts";
+import { operatorRoutes } from "./operator/admission.ts";
 
-/** Builds the HTTP interface over opened stores. It does not listen yet. */
-export function buildApp(deps: Deps) {
+/** Builds the HTTP interface over opened stores, with what the operator may ask for. It does not listen yet. */
+export function buildApp(deps: Deps, actions: Actions = {}) {
   const app: AnyElysia = new Elysia({
     // Unknown fields are refused by the schemas, never dropped in silence.
     normalize: false,
@@ -63,6 +66,7 @@ export function buildApp(deps: Deps) {
     .use(probes(deps))
     .use(metrics(deps))
     .use(documentation(() => app))
+    .use(operatorRoutes(deps, (request) => operatorHandler({ deps, actions, api: app })(request)))
     .use(metadataRoutes(deps))
     .use(oauthRoutes(deps))
     .group("/api/v1", (api) =>

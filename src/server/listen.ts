@@ -1,5 +1,8 @@
 import type { Deps } from "../app/deps.ts";
 import { buildApp } from "./http_app.ts";
+import type { Actions } from "./operator/action.ts";
+import { listenOnControlSocket } from "./operator/control_socket.ts";
+import { operatorHandler } from "./operator/handler.ts";
 import { LIMITS } from "./limits.ts";
 import { listenForMetrics } from "../http/metrics.ts";
 import { Dispatcher } from "../webhooks/deliveries/dispatcher.ts";
@@ -16,10 +19,10 @@ export interface Server {
 
 /**
  * Listens on the configured host and port; port 0 takes a free one. Webhooks go out from here on, until the
- * background is stopped. Errors: throws when the port is taken.
+ * background is stopped, and commands come in by the control socket. Errors: throws when the port is taken.
  */
-export async function listen(deps: Deps): Promise<Server> {
-  const app = buildApp(deps);
+export async function listen(deps: Deps, actions: Actions = {}): Promise<Server> {
+  const app = buildApp(deps, actions);
   const metrics = listenForMetrics(deps);
   app.listen({
     port: deps.config.port,
@@ -30,15 +33,20 @@ export async function listen(deps: Deps): Promise<Server> {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     idleTimeout: 120,
   });
+  const control = listenOnControlSocket(deps, operatorHandler({ deps, actions, api: app }));
   void deps.background.track(new Dispatcher(deps).run());
   return {
     url: `http://localhost:${app.server?.port}`,
     metrics_url: metrics && `http://localhost:${metrics.port}/metrics`,
     async stop() {
-      await metrics?.stop(true);
-      const drained = app.stop().then(() => true);
-      if (await Promise.race([drained, Bun.sleep(LIMITS.drain_ms)])) return;
-      await app.stop(true);
+      await Promise.all([metrics?.stop(true), control?.stop(LIMITS.drain_ms), stopServing(app)]);
     },
   };
+}
+
+/** Answers what is in flight, then cuts off what is still open. */
+async function stopServing(app: ReturnType<typeof buildApp>): Promise<void> {
+  const drained = app.stop().then(() => true);
+  if (await Promise.race([drained, Bun.sleep(LIMITS.drain_ms)])) return;
+  await app.stop(true);
 }

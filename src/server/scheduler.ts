@@ -4,31 +4,34 @@ import { FairWork } from "../core/fair_scheduler.ts";
 import { type Job, JOBS } from "./jobs.ts";
 import { listCompanies } from "../tenancy/companies/queries.ts";
 
+/** Learns of a company for which a job failed. */
+type OnFailure = (company_id: number, error: unknown) => void;
+
 /**
  * Runs a job now for every company, or for those that have something to do, unless another instance is at it.
  * Returns whether it ran.
  */
-export async function runJob(deps: Deps, job: Job): Promise<boolean> {
+export async function runJob(deps: Deps, job: Job, onFailure?: OnFailure): Promise<boolean> {
   if (job.due) {
-    await runForAll(deps, job, await job.due(deps.store.read, deps.clock.now()));
+    await runForAll(deps, job, await job.due(deps.store.read, deps.clock.now()), onFailure);
     return true;
   }
   const lock = await deps.store.lock(`job ${job.name}`);
   if (lock === null) return false;
   try {
     const ids = (await listCompanies(deps.store.read)).map(({ id }) => id);
-    await runForAll(deps, job, ids);
+    await runForAll(deps, job, ids, onFailure);
   } finally {
     await lock.release();
   }
   return true;
 }
 
-function runForAll(deps: Deps, job: Job, companies: readonly number[]): Promise<void> {
-  return new FairWork(job.at_once ?? 1).finish(companies, (id) => runFor(deps, job, id));
+function runForAll(deps: Deps, job: Job, companies: readonly number[], onFailure?: OnFailure): Promise<void> {
+  return new FairWork(job.at_once ?? 1).finish(companies, (id) => runFor(deps, job, id, onFailure));
 }
 
-async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {
+async function runFor(deps: Deps, job: Job, company_id: number, onFailure?: OnFailure): Promise<void> {
   if (deps.background.is_stopping) return;
   const request_id = Bun.randomUUIDv7();
   const ctx = deps.openContext({
@@ -42,6 +45,7 @@ async function runFor(deps: Deps, job: Job, company_id: number): Promise<void> {
   } catch (error) {
     // One company's trouble must not keep the others waiting; the next run tries again.
     deps.log.error({ err: error, job: job.name, company_id, request_id }, "job failed");
+    onFailure?.(company_id, error);
   }
 }
 

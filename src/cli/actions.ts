@@ -1,0 +1,11 @@
+import type { Actions } from "../server/operator/action.ts";
+
+/** What commands ask a running server to do; each is loaded at its first use. */
+export const ACTIONS: Actions = {
+  add_company: async () => (await import("./company.ts")).addCompanyAction,
+  list_companies: async () => (await import("./company.ts")).listCompaniesAction,
+  add_user: async () => (await import("./user.ts")).addUserAction,
+  list_users: async () => (await import("./user.ts")).listUsersAction,
+  run_job: async () => (await import("./job.ts")).runJobAction,
+  examine: async () => (await import("./doctor.ts")).examineAction,
+};

@@ -1,0 +1,168 @@
+import { statfsSync, statSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import type { Deps } from "../app/deps.ts";
+import { call } from "../app/operation.ts";
+import { listCompanies } from "../billing/companies/service.ts";
+import type { Config } from "../core/config.ts";
+import { AppError } from "../core/errors.ts";
+import { readPrivateKey } from "../core/pem.ts";
+import { countHolds } from "../emandate/holds/queries.ts";
+import { checkFiles } from "../loans/documents/file_check.ts";
+import { describeSums } from "../usage/consistency_check.ts";
+import { LIMITS } from "../usage/limits.ts";
+import { acceptUsage } from "../usage/store_link/service.ts";
+import { commandContext, operatorContext } from "./command.ts";
+import { countSealed } from "./count_sealed_secrets.ts";
+
+// What doctor checks: in the process that has the stores open, or opening them for each check.
+
+const PING_MS = 5_000;
+const LOW_DISK_BYTES = 1024 ** 3;
+
+/** One line of the report. */
+export interface Finding {
+  ok: boolean;
+  text: string;
+}
+
+/** How checks get at the stores: the transactional one alone, or both. */
+export interface Stores {
+  useRecords<T>(work: (deps: Deps) => Promise<T>): Promise<T>;
+  useAll<T>(work: (deps: Deps) => Promise<T>): Promise<T>;
+}
+
+/** What is done beside looking. */
+export interface Question {
+  rebuild_sums: boolean;
+  read_documents: boolean;
+}
+
+/** Every check; one that fails keeps none of the others from being made. */
+export async function examine(config: Config, stores: Stores, question: Question): Promise<Finding[]> {
+  return [
+    await check("transactional store", () => stores.useRecords(examineStore)),
+    await check("usage store", () => examineUsage(stores, question)),
+    await check("loan documents", () =>
+      stores.useRecords((deps) => examineDocuments(deps, question.read_documents)),
+    ),
+    examineSecret(config),
+    await check("secrets in the database", () => stores.useRecords(examineSealing)),
+    await check("FPX", () => examineFpx(config)),
+    await check("debits", () => stores.useRecords(examineHolds)),
+    examineDisk(config.data_dir),
+    examineFolder(config.data_dir),
+    examineClock(),
+    examineThreads(),
+  ];
+}
+
+/** One line of the report, whatever becomes of the check. */
+export async function check(name: string, look: () => Promise<string>): Promise<Finding> {
+  try {
+    return { ok: true, text: `${name}: ${await look()}` };
+  } catch (error) {
+    return { ok: false, text: `${name}: ${error instanceof Error ? error.message : String(error)}` };
+  }
+}
+
+async function examineStore({ store }: Deps): Promise<string> {
+  await store.ping();
+  return `${store.dialect}, answers, migrations up to date`;
+}
+
+async function examineDocuments({ store, documents: files }: Deps, reads_bytes: boolean): Promise<string> {
+  const { documents, broken, problems } = await checkFiles(store.read, files, { reads_bytes });
+  if (broken > 0) throw new Error(`${broken} of ${documents} have no good file: ${problems.join("; ")}`);
+  return `${documents}, each with its file${reads_bytes ? " and its bytes" : ""}`;
+}
+
+async function examineUsage(stores: Stores, { rebuild_sums }: Question): Promise<string> {
+  try {
+    return await stores.useAll(async (deps) => {
+      const accepted = await reportAccepted(deps);
+      if (rebuild_sums) await deps.usage.rebuildSums();
+      await deps.usage.ping(PING_MS);
+      const sums = await deps.usage.check(null, LIMITS.usage_check_ms);
+      if (sums.different > 0) throw new Error(describeSums(sums));
+      return `answers, ${describeSums(sums)}${accepted}`;
+    });
+  } catch (error) {
+    if (error instanceof AppError && error.kind === "unavailable")
+      return "in use by another process: a running server";
+    throw error;
+  }
+}
+
+/** Writes into every company's audit log that the usage store was accepted, where it was. */
+async function reportAccepted(deps: Deps): Promise<string> {
+  const { accepted_usage: problem } = deps;
+  if (problem === null) return "";
+  for (const { id } of await call(operatorContext(deps), listCompanies, {})) {
+    await call(commandContext(deps, id), acceptUsage, { problem });
+  }
+  return `; accepted although ${problem}`;
+}
+
+async function examineSealing(deps: Deps): Promise<string> {
+  const { sealed, opened } = await countSealed(deps);
+  if (opened < sealed) {
+    const way_out = "put the key that sealed the others back, or set them anew";
+    throw new Error(`SECRETS_KEY opens ${opened} of ${sealed}; ${way_out}`);
+  }
+  return deps.config.secrets_keys === null
+    ? "SECRETS_KEY is not set: webhook secrets lie open in the database"
+    : "sealed with SECRETS_KEY";
+}
+
+/** One that is too short has stopped the check of the configuration. */
+function examineSecret({ jwt_secret }: Config): Finding {
+  const from = jwt_secret === null ? "made once, kept in the data directory" : "JWT_SECRET, long enough";
+  return { ok: true, text: `signing secret: ${from}` };
+}
+
+async function examineFpx({
+  fpx_url,
+  fpx_private_key_file: file,
+  fpx_private_key_sellers: sellers,
+}: Config): Promise<string> {
+  const { problem } = file === null ? {} : readPrivateKey(await readFile(file, "utf8"));
+  if (problem !== undefined) throw new Error(`FPX_PRIVATE_KEY_FILE ${problem}`);
+  const named = (sellers ?? []).map((seller) => `${seller.seller_id} of company ${seller.company_id}`);
+  const keys = file === null ? "keys are the companies' own" : `with a key for ${named.join(", ")}`;
+  return fpx_url === null ? "not set up, e-mandates work in the sandbox" : `${fpx_url}, ${keys}`;
+}
+
+async function examineHolds({ store }: Deps): Promise<string> {
+  const held = await countHolds(store.read);
+  return held === 0 ? "none are held" : `HELD for ${held} companies; \`collections resume\` releases them`;
+}
+
+function examineDisk(data_dir: string): Finding {
+  const { bavail, bsize } = statfsSync(data_dir);
+  const free = bavail * bsize;
+  return {
+    ok: free > LOW_DISK_BYTES,
+    text: `disk: ${(free / 1024 ** 3).toFixed(1)} GiB free in ${data_dir}`,
+  };
+}
+
+/** Its files are private in any case; their names and sizes are not. */
+function examineFolder(data_dir: string): Finding {
+  const is_private = (statSync(data_dir).mode & 0o077) === 0;
+  const advice = is_private ? "nobody else may look into it" : "others may list it: chmod 700 is better";
+  return { ok: true, text: `data directory: ${advice}` };
+}
+
+function examineClock(): Finding {
+  const now = Temporal.Now.instant().toString({ smallestUnit: "second" });
+  // A machine whose clock was never set stands at its epoch; bills would be cut in the wrong years.
+  return { ok: now > "2026-01-01", text: `clock: ${now}` };
+}
+
+function examineThreads(): Finding {
+  const threads = Number(process.env.UV_THREADPOOL_SIZE ?? 4);
+  return {
+    ok: true,
+    text: `threads: UV_THREADPOOL_SIZE is ${threads}${threads < 16 ? "; 16 keeps long usage queries from delaying others" : ""}`,
+  };
+}
