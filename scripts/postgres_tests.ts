@@ -12,6 +12,7 @@ export const ON_SQLITE_ALONE = [
   "test/bench/**",
   "test/docs/tour.test.ts",
   "test/core/**",
+  "test/app/**",
   "test/**/rules.test.ts",
   "test/billing/rating/**",
   "test/emandate/products/amounts.test.ts",

@@ -1,6 +1,7 @@
 import type { Static, TSchema } from "@sinclair/typebox";
 import { type Actor, type Permission, may } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
+import { span } from "../core/trace.ts";
 import type { Outcome } from "./metrics.ts";
 import type { Context, OperationMetadata } from "./context.ts";
 
@@ -23,7 +24,17 @@ export function operation<I extends TSchema, O extends TSchema>(
  * input against the operation's schema.
  * Errors: unauthorized, forbidden, and whatever the operation throws.
  */
-export async function call<I extends TSchema, O extends TSchema>(
+export function call<I extends TSchema, O extends TSchema>(
+  ctx: Context,
+  called: Operation<I, O>,
+  input: Static<I>,
+): Promise<Static<O>> {
+  return span(called.name, { attributes: { "meterhouse.origin": ctx.origin } }, () =>
+    authoriseAndRun(ctx, called, input),
+  );
+}
+
+async function authoriseAndRun<I extends TSchema, O extends TSchema>(
   ctx: Context,
   called: Operation<I, O>,
   input: Static<I>,

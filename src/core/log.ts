@@ -1,4 +1,5 @@
 import pino from "pino";
+import { traceIds } from "./trace.ts";
 
 /** Structured log lines on standard output, one JSON object each. */
 export type Log = pino.Logger;
@@ -26,6 +27,7 @@ export function openLog(level: string): Log {
     level,
     base: null,
     timestamp: () => `,"time":"${Temporal.Now.instant().toString({ smallestUnit: "millisecond" })}"`,
+    mixin: traceIds,
     serializers: { err: withoutParameters },
     redact: SECRETS.flatMap((name) => [name, `*.${name}`]),
   });

@@ -6,14 +6,10 @@ import { Readiness } from "./readiness.ts";
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
 
-/** Liveness and readiness probes, and the request counter. */
+/** Liveness and readiness probes. */
 export const probes = (deps: Deps) => {
   const readiness = new Readiness(deps);
   return new Elysia({ name: "probes", tags: ["Operations"] })
-    .onAfterResponse({ as: "global" }, ({ request, route, set, response }) => {
-      const status = response instanceof Response ? response.status : Number(set.status ?? 200);
-      deps.metrics.observeRequest(request.method, route || "unknown", status);
-    })
     .get("/health", () => ({ status: "ok" as const }), {
       response: { 200: State },
       detail: { summary: "Check liveness", security: [] },

@@ -47,6 +47,7 @@ import { userRoutes } from "../access/users/routes.ts";
 import { lenderWebhookLogRoutes, webhookLogRoutes } from "../webhooks/deliveries/routes.ts";
 import { webhookRoutes } from "../webhooks/endpoints/routes.ts";
 import { errorHandler } from "../http/error_handler.ts";
+import { observeRequests } from "../http/observe_requests.ts";
 import { documentation } from "../http/documentation.ts";
 import { metrics } from "../http/metrics.ts";
 import { probes } from "../http/probes.ts";
@@ -62,6 +63,7 @@ export function buildApp(deps: Deps, actions: Actions = {}) {
     normalize: false,
     handler: { standardHostname: false },
   })
+    .use(observeRequests(deps))
     .use(errorHandler(deps, () => app.routes))
     .use(probes(deps))
     .use(metrics(deps))

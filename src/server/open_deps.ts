@@ -12,7 +12,6 @@ import { openSecrets } from "../core/secret_box.ts";
 import { randomSecret } from "../core/random_secrets.ts";
 import { type Clock, systemClock } from "../core/time.ts";
 import { openRefusalLog } from "../audit/refusals.ts";
-import { exposeHolds } from "../emandate/holds/metrics.ts";
 import { recordOperation } from "../audit/recorder.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
 import { BlobStore } from "../store/blob_store.ts";
@@ -20,12 +19,12 @@ import { openLoginGuard } from "../access/sessions/login_throttle.ts";
 import { openPasswords, type PasswordCost } from "../core/passwords.ts";
 import { authenticate, authenticateAccessToken } from "../access/authenticate.ts";
 import { openTokens } from "../access/sessions/tokens.ts";
+import { exposeMetrics } from "./expose_metrics.ts";
 import { loadJwtSecret } from "./jwt_secret.ts";
-import { exposeUsageMetrics, openUsage, unopenedUsage } from "./open_usage.ts";
+import { openUsage, unopenedUsage } from "./open_usage.ts";
 import { CONSTRAINTS } from "./schema.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
-import type { UsageStore } from "../usage_store/port.ts";
 import { UNOPENED_STORE } from "../store/unopened_store.ts";
 
 /** How to open: tests set the clock, and what hashes take; commands that need no usage leave its store to a running server. */
@@ -37,6 +36,8 @@ export interface OpenOptions {
   without_stores?: boolean;
   /** Takes the usage store as this database's, whatever it lacks: an operator's word. */
   accept_usage?: boolean;
+  /** How old metrics that take a query may be. */
+  metrics_age_ms?: number;
 }
 
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
@@ -45,7 +46,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   const { without_usage = without_stores } = options;
   const log = openLog(config.log_level);
   if (!without_stores) takeDataDir(config.data_dir, log);
-  const metrics = openMetrics();
+  const metrics = openMetrics({ log, max_age_ms: options.metrics_age_ms });
   const store = without_stores ? UNOPENED_STORE : await openTransactional(config);
   const opening = without_usage ? unopenedUsage() : openUsage(config, store, { clock, log, accept_usage });
   const opened = await opening.catch(async (error) => {
@@ -53,7 +54,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     throw error;
   });
   const { usage } = opened;
-  exposeRecords(metrics, usage, store);
+  exposeMetrics({ metrics, store, usage, clock });
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();
@@ -109,12 +110,6 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
       await store.close();
     },
   };
-}
-
-/** Registers the gauges that read records or events. */
-function exposeRecords(metrics: Deps["metrics"], usage: UsageStore, store: Store): void {
-  exposeUsageMetrics(metrics, usage, store);
-  exposeHolds(metrics, store);
 }
 
 /** Errors: throws when the folder can't be used. */

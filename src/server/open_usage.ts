@@ -1,8 +1,6 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
-import type { Metrics } from "../app/metrics.ts";
-import { countUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import type { Config } from "../core/config.ts";
 import type { Log } from "../core/log.ts";
 import { defaultUsageMemory } from "../core/memory.ts";
@@ -12,11 +10,12 @@ import { LIMITS } from "../usage/limits.ts";
 import { LinkedUsage } from "../usage/store_link/link.ts";
 import { openDuckDb } from "../usage_store/duckdb/duckdb_store.ts";
 import type { DuckDbOptions } from "../usage_store/duckdb/options.ts";
+import { type ObservedUsage, observedUsage } from "../usage_store/observed_usage.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 
 /** An opened usage store, and how to close it. */
 export interface UsageStoreHandle {
-  usage: UsageStore;
+  usage: ObservedUsage;
   /** The problem with the store that the operator accepted, if any. */
   accepted: string | null;
   close(): Promise<void>;
@@ -50,7 +49,7 @@ export async function openUsage(
     accepts: accept_usage,
     open: (admit) => openDuckDb({ ...usageOptions(config, log), path, admit }),
   });
-  return { usage: linked.usage, accepted: linked.accepted, close: () => linked.close() };
+  return { usage: observedUsage(linked.usage), accepted: linked.accepted, close: () => linked.close() };
 }
 
 function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
@@ -66,36 +65,6 @@ function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
     pending_events: LIMITS.usage_pending_events,
     on_failure: (error, message) => log.warn(error === undefined ? {} : { err: error }, message),
   };
-}
-
-/** Registers the gauges of the usage store. */
-export function exposeUsageMetrics(metrics: Metrics, usage: UsageStore, store: Store): void {
-  metrics.gauge(
-    "meterhouse_usage_index_entries",
-    "Events that repeats are known by",
-    () => usage.stats().index_entries,
-  );
-  metrics.gauge(
-    "meterhouse_usage_index_bytes",
-    "Memory of what repeats are known by",
-    () => usage.stats().index_bytes,
-  );
-  metrics.gauge(
-    "meterhouse_usage_store_open",
-    "1, or 0 while the usage store is opened again after a failure",
-    () => (usage.stats().is_open ? 1 : 0),
-  );
-  metrics.gauge(
-    "meterhouse_usage_store_failures",
-    "How often the usage store failed and was opened again",
-    () => usage.stats().engine_losses,
-  );
-  metrics.gauge(
-    "meterhouse_unbilled_usage_events",
-    "Stored events that no bill counts, as the daily recheck found them",
-    // A store that can't answer must not take the other numbers with it.
-    () => countUnbilledEvents(store.read).catch(() => Number.NaN),
-  );
 }
 
 const failUnopened = () => Promise.reject(new Error("The usage store was not opened"));
@@ -116,9 +85,16 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
     export: failUnopened,
     check: failUnopened,
     rebuildSums: failUnopened,
-    stats: () => ({ index_entries: 0, index_bytes: 0, is_open: false, engine_losses: 0 }),
+    stats: () => ({
+      index_entries: 0,
+      index_bytes: 0,
+      is_open: false,
+      engine_losses: 0,
+      pending_events: 0,
+      waiting_queries: 0,
+    }),
     ping: failUnopened,
     close: async () => undefined,
   };
-  return { usage, accepted: null, close: () => usage.close() };
+  return { usage: observedUsage(usage), accepted: null, close: () => usage.close() };
 }

@@ -1,6 +1,9 @@
 import { Cron } from "croner";
 import type { Deps } from "../app/deps.ts";
 import { FairWork } from "../core/fair_scheduler.ts";
+import { span } from "../core/trace.ts";
+import { jobFailures, jobSeconds, rememberSuccess } from "./job_runs/meters.ts";
+import { saveSuccess } from "./job_runs/queries.ts";
 import { type Job, JOBS } from "./jobs.ts";
 import { listCompanies } from "../tenancy/companies/queries.ts";
 
@@ -13,26 +16,39 @@ type OnFailure = (company_id: number, error: unknown) => void;
  */
 export async function runJob(deps: Deps, job: Job, onFailure?: OnFailure): Promise<boolean> {
   if (job.due) {
-    await runForAll(deps, job, await job.due(deps.store.read, deps.clock.now()), onFailure);
+    const due = await job.due(deps.store.read, deps.clock.now());
+    if (await runForAll(deps, job, due, onFailure)) rememberSuccess(job.name, deps.clock.now());
     return true;
   }
   const lock = await deps.store.lock(`job ${job.name}`);
   if (lock === null) return false;
   try {
     const ids = (await listCompanies(deps.store.read)).map(({ id }) => id);
-    await runForAll(deps, job, ids, onFailure);
+    if (await runForAll(deps, job, ids, onFailure)) await saveRun(deps, job);
   } finally {
     await lock.release();
   }
   return true;
 }
 
-function runForAll(deps: Deps, job: Job, companies: readonly number[], onFailure?: OnFailure): Promise<void> {
-  return new FairWork(job.at_once ?? 1).finish(companies, (id) => runFor(deps, job, id, onFailure));
+/** Whether it ended well for every company. */
+async function runForAll(
+  deps: Deps,
+  job: Job,
+  companies: readonly number[],
+  onFailure?: OnFailure,
+): Promise<boolean> {
+  let succeeded = 0;
+  await new FairWork(job.at_once ?? 1).finish(companies, async (id) => {
+    if (await runFor(deps, job, id, onFailure)) succeeded++;
+  });
+  return succeeded === companies.length;
 }
 
-async function runFor(deps: Deps, job: Job, company_id: number, onFailure?: OnFailure): Promise<void> {
-  if (deps.background.is_stopping) return;
+/** Whether it ended well. */
+async function runFor(deps: Deps, job: Job, company_id: number, onFailure?: OnFailure): Promise<boolean> {
+  if (deps.background.is_stopping) return false;
+  const began_ms = performance.now();
   const request_id = Bun.randomUUIDv7();
   const ctx = deps.openContext({
     actor: { kind: "system", company_id },
@@ -41,12 +57,26 @@ async function runFor(deps: Deps, job: Job, company_id: number, onFailure?: OnFa
     address: null,
   });
   try {
-    await job.run(ctx);
+    await span(`job ${job.name}`, { parent: null, attributes: { "meterhouse.job": job.name } }, () =>
+      job.run(ctx),
+    );
+    return true;
   } catch (error) {
     // One company's trouble must not keep the others waiting; the next run tries again.
     deps.log.error({ err: error, job: job.name, company_id, request_id }, "job failed");
     onFailure?.(company_id, error);
+    jobFailures.of(job.name).add();
+    return false;
+  } finally {
+    jobSeconds.of(job.name).observeSince(began_ms);
   }
+}
+
+/** Records that a job ended well; where that fails it looks as if the job had not run. */
+async function saveRun({ store, clock, log }: Deps, job: Job): Promise<void> {
+  await store
+    .tx((q) => saveSuccess(q, job.name, clock.now()))
+    .catch((error: unknown) => log.warn({ err: error, job: job.name }, "the end of a job is not recorded"));
 }
 
 /** Starts every job at its times. Returns the switch that stops them and waits for those that run. */
@@ -57,7 +87,11 @@ export function startJobs(deps: Deps): () => Promise<void> {
     const share = shares.get(job);
     if (!job.due || !job.at_once || !share) return void (await runJob(deps, job));
     // What is under way goes on while the next second looks for others.
-    share.begin(await job.due(deps.store.read, deps.clock.now()), (id) => runFor(deps, job, id));
+    const due = await job.due(deps.store.read, deps.clock.now());
+    if (due.length === 0) rememberSuccess(job.name, deps.clock.now());
+    share.begin(due, async (id) => {
+      if (await runFor(deps, job, id)) rememberSuccess(job.name, deps.clock.now());
+    });
   };
   const start = async (job: Job): Promise<void> => {
     const run = work(job).catch((error) => deps.log.error({ err: error, job: job.name }, "job failed"));

@@ -40,6 +40,7 @@ export const {
   mandate_payments,
   collection_runs,
   mandate_orders,
+  job_runs,
   mandate_flags,
   scheme_callbacks,
   debit_holds,

@@ -34,6 +34,7 @@ import { CONSENT_CONSTRAINTS, consentTable } from "../loans/consents/tables.ts";
 import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../loans/documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../loans/programs/tables.ts";
 import { debitHoldTable } from "../emandate/holds/tables.ts";
+import { jobRunTable } from "./job_runs/tables.ts";
 import { mandateFlagTable } from "../emandate/flags/tables.ts";
 import { mandateOrderTable } from "../emandate/orders/tables.ts";
 import { mandatePaymentTable } from "../emandate/payments/tables.ts";
@@ -86,6 +87,7 @@ export const TABLES = {
   mandate_payments: mandatePaymentTable,
   collection_runs: collectionRunTable,
   mandate_orders: mandateOrderTable,
+  job_runs: jobRunTable,
   mandate_flags: mandateFlagTable,
   scheme_callbacks: schemeCallbackTable,
   debit_holds: debitHoldTable,

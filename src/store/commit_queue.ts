@@ -1,5 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { sqlState } from "./constraints.ts";
+import { transactionRetries } from "./meters.ts";
 
 /** What shares a commit at most: so many transactions, begun within so many milliseconds. */
 const GROUP = { size: 64, ms: 5 };
@@ -47,6 +48,11 @@ export class CommitQueue {
       this.#waiting.push({ run: () => this.#runAlone(work, resolve, fail), fail });
       this.#draining ??= this.#drain();
     });
+  }
+
+  /** How many transactions wait for their turn. */
+  get waiting(): number {
+    return this.#waiting.length;
   }
 
   /** Waits for the transactions that were added. */
@@ -125,6 +131,7 @@ export class CommitQueue {
       } catch (error) {
         if (sqlState(error) !== "SQLITE_BUSY" || performance.now() > give_up) throw error;
       }
+      transactionRetries.add();
       await Bun.sleep(pause_ms);
     }
   }

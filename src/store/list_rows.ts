@@ -89,7 +89,7 @@ const selects = new WeakMap<Selection, ReturnType<typeof keptSelect>>();
 /** The row that a query finds first; undefined when there is none. */
 export async function findRow<F extends Selection>(
   q: Reads,
-  table: PgTable,
+  table: PgTable | SQL,
   query: RowQuery<F>,
 ): Promise<RowOf<F> | undefined> {
   const [row] = await selectRows(q, table, query);

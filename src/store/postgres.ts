@@ -2,14 +2,15 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
-import { AppError } from "../core/errors.ts";
-import { KeyedMutex } from "../core/keyed_mutex.ts";
+import { bindToSpan } from "../core/trace.ts";
 import { columnKit } from "./columns.ts";
 import { postgresColumns } from "./columns.postgres.ts";
-import { type Constraints, constraintError, sqlState } from "./constraints.ts";
+import type { Constraints } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
+import { observedTransaction } from "./meters.ts";
 import { migratePostgres } from "./migrate.postgres.ts";
+import { retriesOf } from "./retries.postgres.ts";
 import type { Queries, Reads, Run, Store } from "./store.ts";
 
 const kit = columnKit(postgresColumns);
@@ -19,13 +20,6 @@ const POOL = 10;
 const backoff = (attempt: number) => Math.min(0.1 * 2 ** attempt, 1);
 /** No statement waits for a lock, or runs, for longer: a request must end. */
 const SESSION = { TimeZone: "UTC", lock_timeout: 10_000, statement_timeout: 60_000 };
-/** Serialization failures are retried this often before the caller gets a 503. */
-const ATTEMPTS = 12;
-/** From this attempt on, retries of this process run one at a time: among many that conflict none starves. */
-const IN_TURN_FROM = 4;
-const SERIALIZATION_FAILURE = "40001";
-const DEADLOCK_DETECTED = "40P01";
-
 /** Any name: the driver names a statement by its text. */
 const NAMED = "kept";
 
@@ -65,7 +59,7 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
     reads_at_once: false,
   }) as unknown as Reads;
   const current = new AsyncLocalStorage<Queries>();
-  const retries = new KeyedMutex<"in turn">();
+  const retried = retriesOf(constraints);
 
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
     database.transaction(
@@ -80,6 +74,9 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
       { isolationLevel: "serializable" },
     );
 
+  /** Transactions begun and not yet over. */
+  let begun = 0;
+
   return {
     dialect: "postgres",
     read,
@@ -87,25 +84,12 @@ export async function openPostgres(url: string, constraints: Constraints): Promi
     async tx(work) {
       const outer = current.getStore();
       if (outer) return work(outer);
-      for (let attempt = 1; ; attempt++) {
-        try {
-          if (attempt < IN_TURN_FROM) return await transaction(work);
-          return await retries.run("in turn", () => transaction(work));
-        } catch (error) {
-          const state = sqlState(error);
-          if (state !== SERIALIZATION_FAILURE && state !== DEADLOCK_DETECTED)
-            throw constraintError(error, constraints) ?? error;
-          if (attempt === ATTEMPTS) {
-            throw new AppError("unavailable", "Too many changes at once: try again", {
-              retry_after_s: 1,
-              cause: error,
-            });
-          }
-          await Bun.sleep(Math.random() * 4 * 2 ** Math.min(attempt, 6));
-        }
-      }
+      begun++;
+      const inSpan = bindToSpan(work);
+      return observedTransaction(() => retried(() => transaction(inSpan))).finally(() => begun--);
     },
     lock: locks.take,
+    stats: async () => ({ waiting: Math.max(0, begun - POOL), wal_bytes: null }),
     async ping() {
       await reader`SELECT 1`;
     },

@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { mkdirSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { is, Placeholder } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/bun-sqlite";
@@ -8,8 +9,11 @@ import type { SQLiteSyncDialect } from "drizzle-orm/sqlite-core";
 import { columnKit } from "./columns.ts";
 import { sqliteColumns } from "./columns.sqlite.ts";
 import { CommitQueue } from "./commit_queue.ts";
+import { errorCode } from "../core/error_code.ts";
+import { bindToSpan } from "../core/trace.ts";
 import { type Constraints, constraintError } from "./constraints.ts";
 import { ReadSnapshot } from "./read_snapshot.ts";
+import { observedTransaction } from "./meters.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { migrateSqlite } from "./migrate.sqlite.ts";
@@ -60,9 +64,11 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
     read_at_once: Object.assign(Object.create(read), { reads_at_once: true }),
     tx(work) {
       const outer = current.getStore();
-      return outer ? work(outer) : commits.add(() => withHandle(work));
+      if (outer) return work(outer);
+      return observedTransaction(() => commits.add(bindToSpan(() => withHandle(work))));
     },
     lock: ownLocks(),
+    stats: async () => ({ waiting: commits.waiting, wal_bytes: await sizeOf(`${file}-wal`) }),
     async ping() {
       reader.query("SELECT 1").get();
     },
@@ -86,6 +92,15 @@ function builderOn(database: Database) {
   dialect.escapeParam = (_index: number, value?: unknown) =>
     typeof value === "number" || is(value, Placeholder) ? "+?" : "?";
   return builder;
+}
+
+/** The size of a file in bytes; 0 where there is none. */
+async function sizeOf(file: string): Promise<number> {
+  const found = await stat(file).catch((error: unknown) => {
+    if (errorCode(error) === "ENOENT") return { size: 0 };
+    throw error;
+  });
+  return found.size;
 }
 
 /** Runs queries by their text; their statements stay prepared. */

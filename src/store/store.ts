@@ -35,6 +35,14 @@ export interface Tx<S = Scope> extends ReadTx<S> {
   readonly q: Queries;
 }
 
+/** How busy the store is. */
+export interface StoreState {
+  /** Transactions that wait for their turn: behind the one writer of SQLite, or for a connection to PostgreSQL. */
+  waiting: number;
+  /** The size of SQLite's write-ahead log; null on PostgreSQL, whose server keeps its own. */
+  wal_bytes: number | null;
+}
+
 /** The transactional store, on SQLite or PostgreSQL. */
 export interface Store {
   readonly dialect: "sqlite" | "postgres";
@@ -52,6 +60,7 @@ export interface Store {
    */
   tx<T>(work: (q: Queries) => Promise<T>): Promise<T>;
   readonly lock: TakeLock;
+  stats(): Promise<StoreState>;
   /** Whether the database answers. Errors: throws when it does not. */
   ping(): Promise<void>;
   close(): Promise<void>;

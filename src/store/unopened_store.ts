@@ -11,6 +11,7 @@ export const UNOPENED_STORE: Store = {
   },
   tx: failUnopened,
   lock: failUnopened,
+  stats: failUnopened,
   ping: failUnopened,
   close: async () => undefined,
 };

@@ -252,6 +252,10 @@ export interface StoreStats {
   is_open: boolean;
   /** How often it failed and was opened again. */
   engine_losses: number;
+  /** Events whose commit is under way or waited for. */
+  pending_events: number;
+  /** Queries that wait for a connection. */
+  waiting_queries: number;
 }
 
 /** `different`: hours whose sum, count, smallest or largest usage is not that of their events; 0 when consistent. */

@@ -127,7 +127,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const config = await testConfig(data_dir, options.env);
   const { clock = systemClock, password_cost = CHEAP } = options;
-  const deps = await openDeps(config, { clock, password_cost });
+  const deps = await openDeps(config, { clock, password_cost, metrics_age_ms: 0 });
   const server = await listen(deps);
   const anonymous = apiOf(server.url, {});
   let emails = 0;

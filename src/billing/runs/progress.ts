@@ -103,8 +103,9 @@ export class Progress {
     return this.#failed.has(subscription_id);
   }
 
-  hasFailures(): boolean {
-    return this.#failed.size > 0;
+  /** How many subscriptions have failed. */
+  get failures(): number {
+    return this.#failed.size;
   }
 
   /** Whether the run has nothing to show: no record, no error. */

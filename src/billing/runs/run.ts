@@ -13,6 +13,7 @@ import type { BillableSubscription, DuePeriod } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import { type BillingJob, logFields, saveProgress } from "./billing_job.ts";
 import { findDuePeriods } from "./find_due.ts";
+import { reportStanding } from "./meters.ts";
 import type { BillingRunResult } from "./model.ts";
 import { dueBy } from "./pipeline.ts";
 import { deleteRun, updateRun } from "./queries.ts";
@@ -31,7 +32,7 @@ export async function runToEnd(run: BillingJob): Promise<BillingRunResult> {
     if (await billAll(run)) {
       if (closed_since) {
         // A failed subscription may be settled by the next run, with usage that is not billed: look at all again.
-        const looked_until = progress.hasFailures() ? null : stored_seq;
+        const looked_until = progress.failures > 0 ? null : stored_seq;
         progress.count("late_unbilled", await recordUnbilledUsage(ctx, closed_since, looked_until));
       }
       status = "finished";
@@ -75,13 +76,17 @@ async function billAll(run: BillingJob): Promise<boolean> {
     const batch = await listBillable(tx, { ids, after_id, limit, due_by });
     due.push(...(await findDuePeriods(run, await withChangesApplied(run, batch), zones)));
     looked_at += batch.length;
+    reportStanding(run, due.length);
     const last = batch.at(-1);
     if (last && due.length > 0 && due.length < LIMITS.billing_batch_periods) {
       await Bun.sleep(LIMITS.billing_pause_ms);
     } else {
       due.sort((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
+      let left = due.length;
       for (const periods of chunks(due, LIMITS.billing_batch_periods)) {
         if (!(await billBatch(run, periods))) return false;
+        left -= periods.length;
+        reportStanding(run, left);
       }
       progress.count("subscriptions", looked_at);
       await saveProgress(run);

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, getTableColumns, gt, inArray, lte, sum } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, gt, inArray, lte, sql, sum } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
@@ -25,10 +25,11 @@ export function listUnbilled(
   return listRows(q, t, { columns: columnsOf(t, UnbilledUsage), where, order: desc(t.id), slice });
 }
 
-/** The unbilled events of all companies, as far as they were found. */
-export async function countUnbilledEvents(q: Reads): Promise<number> {
+/** The unbilled events of all companies, in the first `bound` findings; for metrics. */
+export async function sumUnbilledEvents(q: Reads, bound: number): Promise<number> {
   const t = q.use(unbilledUsageTable);
-  const row = await findRow(q, t, { columns: { events: sum(t.event_count) } });
+  const some = sql`(SELECT ${t.event_count} FROM ${t} LIMIT ${bound}) AS some_rows`;
+  const row = await findRow(q, some, { columns: { events: sum(sql`event_count`) } });
   return Number(row?.events ?? 0);
 }
 

@@ -4,10 +4,9 @@ import { countHolds } from "./queries.ts";
 
 /** Registers the gauge of held debits. */
 export function exposeHolds(metrics: Metrics, store: Store): void {
-  metrics.gauge(
+  metrics.sampled(
     "meterhouse_money_held",
     "Companies whose debits wait since a restore, until `collections resume`",
-    // A database that can't answer must not take the other numbers with it.
-    () => countHolds(store.read).catch(() => Number.NaN),
+    () => countHolds(store.read),
   );
 }

@@ -1,7 +1,8 @@
-import { and, asc, desc, eq, getTableColumns, inArray, isNull, type SQL } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, inArray, isNull, lt, type SQL, sql } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
+import { countUpTo } from "../../store/count_up_to.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import { findRow, matching } from "../../store/list_rows.ts";
 import { insertRows } from "../../store/insert_rows.ts";
@@ -121,6 +122,16 @@ export async function findLastOrder(
     limit: 1,
   });
   return order;
+}
+
+/** How many orders were sent before an instant and have no result yet, counted up to a bound; for metrics. */
+export async function countUnanswered(q: Reads, before: Temporal.Instant, bound: number): Promise<number> {
+  const t = q.use(mandateOrderTable);
+  return countUpTo(q, t, {
+    // As in the index.
+    where: and(sql`awaits IN ('payment', 'confirmation')`, lt(t.submitted_at, iso(before))),
+    bound,
+  });
 }
 
 /** Orders about mandates themselves, by their numbers. */

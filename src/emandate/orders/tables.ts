@@ -55,6 +55,11 @@ export const mandateOrderTable = (k: ColumnKit) =>
         .index("mandate_orders_by_file")
         .on(t.company_id, t.collection_run_id, t.id)
         .where(sql`awaits = 'payment' AND connector = 'fpx'`),
+      // Those sent whose result is not known yet: a metric counts the old ones.
+      k
+        .index("mandate_orders_unanswered")
+        .on(t.submitted_at)
+        .where(sql`awaits IN ('payment', 'confirmation')`),
       // The polling job looks every second, for all companies.
       k.index("mandate_orders_query").on(t.next_query_at, t.company_id).where(sql`next_query_at IS NOT NULL`),
     ],

@@ -4,6 +4,7 @@ import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
 import { AppError } from "../../core/errors.ts";
+import { countRefused, countStored } from "../meters.ts";
 import { readCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "./store_fresh.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";
@@ -69,8 +70,23 @@ const recordUsageBlock = operation({
 
 async function storeSent(
   ctx: Context,
-  { raws, single, former_ids, locateProblems }: SentEvents,
+  sent: SentEvents,
   append: typeof appendWithRetry = (usage, ...block) => usage.append(...block),
+): Promise<RecordedUsage> {
+  try {
+    const stored = await storeAll(ctx, sent, append);
+    countStored(stored);
+    return stored;
+  } catch (error) {
+    countRefused(sent.raws.length, error);
+    throw error;
+  }
+}
+
+async function storeAll(
+  ctx: Context,
+  { raws, single, former_ids, locateProblems }: SentEvents,
+  append: typeof appendWithRetry,
 ): Promise<RecordedUsage> {
   const limits = { usage_as_text: false, max_problems: LIMITS.usage_problems };
   const read = await resolveEvents(ctx, raws, limits);

@@ -297,12 +297,13 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   stats(): StoreStats {
-    const { known, is_open, losses } = this.#recovery;
+    const { known, is_open, losses, load } = this.#recovery;
     return {
       index_entries: known.index.size,
       index_bytes: known.index.bytes,
       is_open,
       engine_losses: losses,
+      ...load,
     };
   }
 

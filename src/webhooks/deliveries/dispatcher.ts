@@ -5,6 +5,7 @@ import { LIMITS } from "../limits.ts";
 import type { Log } from "../../core/log.ts";
 import type { Secrets } from "../../core/secret_box.ts";
 import type { Clock } from "../../core/time.ts";
+import { span, traceHeaders } from "../../core/trace.ts";
 import type { Store, Tx } from "../../store/store.ts";
 import { listActive } from "../endpoints/queries.ts";
 import { ConcurrencyLimits } from "./concurrency_limits.ts";
@@ -12,8 +13,9 @@ import { fanOut } from "./fan_out.ts";
 import { leaseLogs, listDueEndpoints, listDueLogs, releaseLeases, renewLeases } from "./lease_queries.ts";
 import { abandonPending } from "./queries.ts";
 import { type Delivery, type FinishedAttempt, recordAttempts } from "./record_attempts.ts";
+import { webhookAttempts } from "./meters.ts";
 import { hasSucceeded } from "./rules.ts";
-import { type SendOutcome, send } from "./send.ts";
+import { type Message, type SendOptions, type SendOutcome, send } from "./send.ts";
 import { signMessage } from "./sign.ts";
 
 /** The dependencies of the dispatcher. */
@@ -128,7 +130,8 @@ export class Dispatcher {
     const began_at = clock.now();
     const options = { is_production: config.is_production, stop: this.#cut.signal };
     const message = signMessage(secrets, delivery.endpoint, delivery.log, began_at);
-    const outcome = message instanceof AppError ? unsent(message) : await send(message, options);
+    const outcome =
+      message instanceof AppError ? unsent(message) : await observedAttempt(message, delivery, options);
     this.#ended.push({ ...delivery, began_at, ended_at: clock.now(), outcome, random: Math.random() });
     this.#wake();
   }
@@ -192,6 +195,25 @@ async function lease(
 
 function leaseEnd(now: Temporal.Instant): Temporal.Instant {
   return now.add({ milliseconds: LIMITS.webhook_lease_ms });
+}
+
+/** Makes an attempt, counts it and traces it: the receiver may go on with the trace. */
+function observedAttempt(message: Message, { log }: Delivery, options: SendOptions): Promise<SendOutcome> {
+  const attributes = { "meterhouse.event_type": log.event_type, "http.request.method": "POST" };
+  return span("webhook attempt", { attributes, kind: "client", parent: null }, async (current) => {
+    const headers = { ...message.headers, ...traceHeaders() };
+    const outcome = await send({ ...message, headers }, options);
+    const { status_code } = outcome;
+    if (status_code !== null) current.set({ "http.response.status_code": status_code });
+    if (!hasSucceeded(outcome)) current.fail(status_code === null ? "no_answer" : String(status_code));
+    webhookAttempts.of(outcomeOf(outcome)).add();
+    return outcome;
+  });
+}
+
+function outcomeOf(outcome: SendOutcome): "succeeded" | "refused" | "failed" {
+  if (outcome.status_code === null) return "failed";
+  return hasSucceeded(outcome) ? "succeeded" : "refused";
 }
 
 /** The outcome of an attempt that could not be signed. It is retried like any other failure. */

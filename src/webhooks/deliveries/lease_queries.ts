@@ -1,6 +1,7 @@
 import { and, asc, eq, inArray, isNotNull, lte, sql } from "drizzle-orm";
-import { iso } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import type { Reads, Tx } from "../../store/store.ts";
+import { countUpTo } from "../../store/count_up_to.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { LogStatus, WebhookAttempt, WebhookLog } from "./model.ts";
 import type { DeliveryUpdate } from "./rules.ts";
@@ -35,6 +36,35 @@ export async function listDueEndpoints(
     { columns: { endpoint_id: sql<number>`endpoint_id`.mapWith(Number) }, order: sql`endpoint_id` },
   );
   return rows.map(({ endpoint_id }) => endpoint_id);
+}
+
+/** How many deliveries are pending, counted up to a bound; for metrics. */
+export function countPending(q: Reads, bound: number): Promise<number> {
+  const t = q.use(webhookLogTable);
+  return countUpTo(q, t, { where: isNotNull(t.due_at), bound });
+}
+
+/** Since when a delivery is due, of each of the first `limit` endpoints with a pending one; for metrics. */
+export async function findLongestDue(
+  q: Reads,
+  now: Temporal.Instant,
+  limit: number,
+): Promise<IsoInstant | null> {
+  const t = q.use(webhookLogTable);
+  const rows = await selectRows(
+    q,
+    sql`(WITH RECURSIVE waiting(endpoint_id) AS (
+        SELECT min(l.endpoint_id) FROM webhook_logs l WHERE l.due_at IS NOT NULL
+        UNION ALL
+        SELECT (SELECT min(l.endpoint_id) FROM webhook_logs l
+          WHERE l.due_at IS NOT NULL AND l.endpoint_id > waiting.endpoint_id)
+        FROM waiting WHERE waiting.endpoint_id IS NOT NULL
+      ), first_ones AS (SELECT endpoint_id FROM waiting WHERE endpoint_id IS NOT NULL LIMIT ${limit})
+      SELECT min((SELECT min(l.due_at) FROM webhook_logs l
+        WHERE l.endpoint_id = first_ones.endpoint_id AND l.due_at IS NOT NULL)) AS due_at FROM first_ones) AS longest`,
+    { columns: { due_at: sql<IsoInstant>`due_at`.mapWith(t.due_at) }, where: sql`due_at <= ${iso(now)}` },
+  );
+  return rows[0]?.due_at ?? null;
 }
 
 /** The due deliveries of an endpoint, the longest due first. */

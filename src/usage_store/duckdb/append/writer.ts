@@ -8,6 +8,7 @@ import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type AppendDecision, decideGroup } from "./deduplicate.ts";
 import { hourSums, insertSums, insertSumsOf } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
+import { commitEvents, commitSeconds } from "../../meters.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 
 /** The bounds of group commit. */
@@ -103,6 +104,11 @@ export class Writer {
   /** The number of the next row. */
   get next_seq(): number {
     return this.#next_seq;
+  }
+
+  /** Events whose commit is under way or waited for. */
+  get pending_events(): number {
+    return this.#pending_events;
   }
 
   /** Rows in the hot tables at the opening, or written to the present one since the last rotation. */
@@ -216,6 +222,8 @@ export class Writer {
       await this.#write(decisions);
       // Commits that follow one another without a pause would take the whole processor for few events each.
       const now_ms = performance.now();
+      commitSeconds.observe((now_ms - began_ms) / 1_000);
+      commitEvents.observe(decisions.reduce((sum, { fresh }) => sum + fresh.length, 0));
       this.#rests_until = now_ms + Math.min(now_ms - began_ms, MAX_REST_MS);
       for (const decision of decisions) settle(decision);
     } catch (cause) {

@@ -1,6 +1,7 @@
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { withTimeout } from "../../../core/time.ts";
+import { checkpointSeconds } from "../../meters.ts";
 import type { QueueMember } from "./fair_queue.ts";
 
 /** The rows of a commit: their numbers, both ends inclusive, and their count. */
@@ -146,9 +147,11 @@ export class Engine {
   /** Empties the log into the file. Errors: EngineLostError. */
   async checkpoint(connection: DuckDBConnection): Promise<void> {
     this.check();
+    const began_ms = performance.now();
     try {
       // FORCE waits for a commit under way, where a plain checkpoint fails.
       await connection.run("FORCE CHECKPOINT");
+      checkpointSeconds.observeSince(began_ms);
     } catch (cause) {
       this.lose(cause, "background");
       this.check();

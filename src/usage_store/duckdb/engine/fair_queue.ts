@@ -23,6 +23,11 @@ export class FairQueue<T> {
     this.#limits = limits;
   }
 
+  /** How many items wait. */
+  get size(): number {
+    return this.#size;
+  }
+
   /** Whether the company may run one more; the service itself always may. */
   mayStart(member: QueueMember): boolean {
     return this.#mayRun(member, (this.#running.get(member) ?? 0) + 1);

@@ -100,6 +100,11 @@ export class Readers {
     }
   }
 
+  /** How many queries wait for a connection. */
+  get waiting(): number {
+    return this.#turns.size;
+  }
+
   /** Rejects waiting queries, lets running ones finish, and closes the connections. */
   async close(): Promise<void> {
     if (this.#closed === undefined) {

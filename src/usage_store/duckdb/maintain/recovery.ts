@@ -80,6 +80,12 @@ export class Recovery {
     return this.#losses;
   }
 
+  /** What waits for the present engine; nothing while there is none. */
+  get load(): { pending_events: number; waiting_queries: number } {
+    const { writer, readers } = this.#parts ?? {};
+    return { pending_events: writer?.pending_events ?? 0, waiting_queries: readers?.waiting ?? 0 };
+  }
+
   get is_open(): boolean {
     return this.#parts !== undefined;
   }

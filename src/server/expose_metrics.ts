@@ -1,0 +1,130 @@
+import packageJson from "../../package.json" with { type: "json" };
+import type { Metrics } from "../app/metrics.ts";
+import { sumUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
+import { type Clock, instant } from "../core/time.ts";
+import { exposeHolds } from "../emandate/holds/metrics.ts";
+import { countUnanswered } from "../emandate/orders/queries.ts";
+import type { Store } from "../store/store.ts";
+import type { ObservedUsage } from "../usage_store/observed_usage.ts";
+import { countPending, findLongestDue } from "../webhooks/deliveries/lease_queries.ts";
+import { jobIntervals, lastSuccesses } from "./job_runs/meters.ts";
+import { listSuccesses } from "./job_runs/queries.ts";
+
+/** Rows are counted up to this: beyond it a metric tells that there are too many, not how many. */
+const COUNTED = 10_000;
+/** Endpoints whose longest due delivery is looked at. */
+const ENDPOINTS = 1_000;
+const UNANSWERED_HOURS = 24;
+
+/** What metrics are read from. */
+interface Watched {
+  metrics: Metrics;
+  store: Store;
+  usage: ObservedUsage;
+  clock: Clock;
+}
+
+/** Registers the metrics that are read on a scrape; those that are counted stand beside what they count. */
+export function exposeMetrics(watched: Watched): void {
+  const { metrics, store } = watched;
+  const labels = { version: packageJson.version, bun: Bun.version, database: store.dialect };
+  metrics.gauge("meterhouse_build_info", "1, with the versions as labels", () => [{ labels, value: 1 }]);
+  exposeUsage(watched);
+  exposeStore(watched);
+  exposeJobs(watched);
+  exposeWaiting(watched);
+  exposeHolds(metrics, store);
+}
+
+function exposeUsage({ metrics, usage }: Watched): void {
+  metrics.gauge(
+    "meterhouse_usage_index_entries",
+    "Events that repeats are known by",
+    () => usage.stats().index_entries,
+  );
+  metrics.gauge(
+    "meterhouse_usage_index_bytes",
+    "Memory of what repeats are known by",
+    () => usage.stats().index_bytes,
+  );
+  metrics.gauge(
+    "meterhouse_usage_store_open",
+    "1, or 0 while the usage store is opened again after a failure",
+    () => (usage.stats().is_open ? 1 : 0),
+  );
+  metrics.counter(
+    "meterhouse_usage_store_failures_total",
+    "How often the usage store failed and was opened again",
+    () => usage.stats().engine_losses,
+  );
+  metrics.gauge(
+    "meterhouse_usage_pending_events",
+    "Usage events whose commit is under way or waited for",
+    () => usage.stats().pending_events,
+  );
+  metrics.gauge(
+    "meterhouse_usage_questions_waiting",
+    "Queries of usage that wait for a connection",
+    () => usage.stats().waiting_queries,
+  );
+  metrics.gauge(
+    "meterhouse_usage_sums_different",
+    "Sums of usage by hour that are not those of their events, as the last checks since the start found them",
+    () => usage.different_sums,
+  );
+}
+
+function exposeStore({ metrics, store }: Watched): void {
+  metrics.gauge(
+    "meterhouse_store_writer_waiting",
+    "Transactions that wait for their turn: behind SQLite's one writer, or for a connection to PostgreSQL",
+    async () => (await store.stats()).waiting,
+  );
+  metrics.gauge(
+    "meterhouse_sqlite_wal_bytes",
+    "Size of SQLite's write-ahead log; no value on PostgreSQL",
+    async () => (await store.stats()).wal_bytes ?? undefined,
+  );
+}
+
+function exposeJobs({ metrics, store, clock }: Watched): void {
+  const started_at = clock.now();
+  metrics.sampled(
+    "meterhouse_job_last_success_timestamp",
+    "When each job last ended well for every company, in Unix seconds; or the start, where it never has",
+    async () => lastSuccesses(await listSuccesses(store.read), started_at),
+  );
+  metrics.sampled(
+    "meterhouse_job_interval_seconds",
+    "The time from one run of each job to the next",
+    jobIntervals,
+  );
+}
+
+/** What waits in the tables. */
+function exposeWaiting({ metrics, store, clock }: Watched): void {
+  metrics.sampled(
+    "meterhouse_unbilled_usage_events",
+    `Stored events that no bill counts, as the daily recheck found them, in ${COUNTED} findings at most`,
+    () => sumUnbilledEvents(store.read, COUNTED),
+  );
+  metrics.sampled(
+    "meterhouse_webhook_pending",
+    `Webhook deliveries that have not ended, retries that wait for their time too; ${COUNTED} stands for more`,
+    () => countPending(store.read, COUNTED),
+  );
+  metrics.sampled(
+    "meterhouse_webhook_oldest_seconds",
+    "How long the webhook delivery that waits longest has been due; 0 where none is",
+    async () => {
+      const now = clock.now();
+      const due_at = await findLongestDue(store.read, now, ENDPOINTS);
+      return due_at === null ? 0 : now.since(instant(due_at)).total("seconds");
+    },
+  );
+  metrics.sampled(
+    "meterhouse_mandate_orders_unknown",
+    `Debits, amendments and terminations sent over ${UNANSWERED_HOURS} hours ago whose result is not known; ${COUNTED} stands for more`,
+    () => countUnanswered(store.read, clock.now().subtract({ hours: UNANSWERED_HOURS }), COUNTED),
+  );
+}
