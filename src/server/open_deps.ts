@@ -38,6 +38,8 @@ export interface OpenOptions {
   accept_usage?: boolean;
   /** How old metrics that take a query may be. */
   metrics_age_ms?: number;
+  /** Upgrades a PostgreSQL database even where there is no way back, since it is backed up: an operator's word. */
+  backed_up?: boolean;
 }
 
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
@@ -47,7 +49,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
   const log = openLog(config.log_level);
   if (!without_stores) takeDataDir(config.data_dir, log);
   const metrics = openMetrics({ log, max_age_ms: options.metrics_age_ms });
-  const store = without_stores ? UNOPENED_STORE : await openTransactional(config);
+  const store = without_stores ? UNOPENED_STORE : await openTransactional(config, options.backed_up);
   const opening = without_usage ? unopenedUsage() : openUsage(config, store, { clock, log, accept_usage });
   const opened = await opening.catch(async (error) => {
     await store.close();
@@ -121,10 +123,10 @@ function takeDataDir(data_dir: string, log: Log): void {
 }
 
 /** Errors: throws one that names the database, without its password. */
-async function openTransactional(config: Config): Promise<Store> {
+async function openTransactional(config: Config, backed_up = false): Promise<Store> {
   const { database_url, data_dir } = config;
   try {
-    return await openStore(config, CONSTRAINTS);
+    return await openStore({ ...config, backed_up }, CONSTRAINTS);
   } catch (error) {
     const place = database_url === null ? `SQLite in ${data_dir}` : `PostgreSQL at ${hostOf(database_url)}`;
     throw new Error(`Cannot open ${place}: ${reasonOf(error)}`, { cause: error });

@@ -5,6 +5,8 @@ import type { Store } from "./store.ts";
 export interface StoreLocation {
   database_url: string | null;
   data_dir: string;
+  /** The operator's word that a fresh backup is there, for an upgrade that there is no way back from. */
+  backed_up?: boolean;
 }
 
 /**
@@ -17,5 +19,5 @@ export async function openStore(location: StoreLocation, constraints: Constraint
     return openSqlite(`${location.data_dir}/meterhouse.sqlite`, constraints);
   }
   const { openPostgres } = await import("./postgres.ts");
-  return openPostgres(location.database_url, constraints);
+  return openPostgres(location.database_url, constraints, location.backed_up);
 }

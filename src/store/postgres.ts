@@ -35,8 +35,8 @@ const runOn =
   };
 
 /** Opens (and migrates) a PostgreSQL database. */
-export async function openPostgres(url: string, constraints: Constraints): Promise<Store> {
-  await migratePostgres(url);
+export async function openPostgres(url: string, constraints: Constraints, backed_up = false): Promise<Store> {
+  await migratePostgres(url, { backed_up });
   const connect = () =>
     postgres(url, {
       max: POOL,

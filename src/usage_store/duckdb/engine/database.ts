@@ -4,8 +4,9 @@ import { basename, dirname, join } from "node:path";
 import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { unmendable } from "../../../core/exit_codes.ts";
+import { admitProgram } from "../../../core/min_program.ts";
 import { insertMeta } from "./meta.ts";
-import { CREATE_TABLES, SCHEMA_VERSION } from "./schema.ts";
+import { CREATE_META, CREATE_TABLES, MIN_PROGRAM, SCHEMA_VERSION } from "./schema.ts";
 import { asText, query } from "./sql.ts";
 
 /** Bounds of the engine's resources. */
@@ -166,8 +167,9 @@ async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
   const connection = await instance.connect();
   try {
     await connection.run("BEGIN");
-    await connection.run(CREATE_TABLES);
+    await connection.run(CREATE_META);
     const meta = await readMeta(connection);
+    admitProgram(meta.get("min_program"), "Cannot open the usage store: ");
     const version = meta.get("schema_version");
     if (version === undefined) await insertMeta(connection, "schema_version", String(SCHEMA_VERSION));
     else if (Number(version) !== SCHEMA_VERSION) {
@@ -175,6 +177,8 @@ async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
         `Cannot open the usage store: its layout is version ${version}, this program knows ${SCHEMA_VERSION}`,
       );
     }
+    await connection.run(CREATE_TABLES);
+    if (!meta.has("min_program")) await insertMeta(connection, "min_program", MIN_PROGRAM);
     let key = meta.get("fingerprint_key");
     if (key === undefined) {
       key = crypto.getRandomValues(new Uint8Array(16)).toHex();

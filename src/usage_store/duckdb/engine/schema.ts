@@ -3,6 +3,9 @@ import { BIGINT, DECIMAL, type DuckDBType, INTEGER, UUID, VARCHAR } from "@duckd
 /** The version of the layout; a file with another one is refused. */
 export const SCHEMA_VERSION = 2;
 
+/** The oldest program that may use a file of this layout, which the file says of itself as `min_program`. */
+export const MIN_PROGRAM = "0.1.0";
+
 /** Up to twelve digits before the point and six after: the sums of it are exact. */
 export const USAGE_TYPE = DECIMAL(18, 6);
 /** A sum of usages, of more than any file holds. */
@@ -72,12 +75,14 @@ const EVENTS_SQL = Object.entries(EVENT_COLUMNS)
   .join(", ");
 const HOURS_SQL = notNull(HOUR_COLUMNS);
 
+/** Creates usage_meta: schema_version, min_program, fingerprint_key (16 bytes in hex), the identity as in identity.ts. */
+export const CREATE_META =
+  "CREATE TABLE IF NOT EXISTS usage_meta (name VARCHAR NOT NULL, value VARCHAR NOT NULL);";
+
 /**
- * Creates missing tables. usage_meta holds schema_version, fingerprint_key (16 bytes in hex) and the identity, as in
- * identity.ts. Queries read the views `usage_events` and `usage_hours`, which agree at every instant.
+ * Creates missing tables. Queries read the views `usage_events` and `usage_hours`, which agree at every instant.
  */
 export const CREATE_TABLES = `
-  CREATE TABLE IF NOT EXISTS usage_meta (name VARCHAR NOT NULL, value VARCHAR NOT NULL);
   ${EVENT_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table} (${EVENTS_SQL});`).join("\n")}
   CREATE TABLE IF NOT EXISTS usage_hour_deltas (${HOURS_SQL});
   CREATE TABLE IF NOT EXISTS usage_hour_folds (${HOURS_SQL});
