@@ -1,5 +1,7 @@
 import { parseArgs } from "node:util";
 import { wrongWords } from "../core/exit_codes.ts";
+import { PROGRAM } from "../core/program_files.ts";
+import { versionLine } from "../core/version.ts";
 import type { Command, Arguments } from "./command.ts";
 
 /** Every command, loaded when it is named: a start of the server waits for no other. */
@@ -26,19 +28,23 @@ Usage: bun src/main.ts COMMAND [OPTIONS]
 
 ${lines.join("\n")}
 
-COMMAND --help explains each. Settings are environment variables: docs/configuration.md lists them.`;
+COMMAND --help explains each, --version says which program this is. Settings are environment variables: docs/configuration.md lists them.`;
 }
+
+/** Help texts call the program as it is called from its sources. */
+const print = (text: string) => console.log(text.replaceAll("bun src/main.ts", PROGRAM));
 
 /** Runs the command that the words name, or the server. Errors: throws one line; exitCodeOf has its exit code. */
 export async function runCommand(all: string[]): Promise<void> {
   const [first, ...rest] = all;
-  if (first === "--help" || first === "-h" || first === "help") return console.log(await help());
+  if (first === "--help" || first === "-h" || first === "help") return print(await help());
+  if (first === "--version" || first === "-v") return console.log(versionLine());
   const name = first === undefined || first.startsWith("-") ? DEFAULT : first;
   const words = name === first ? rest : all;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (!load) throw wrongWords(`No such command: ${name}; known are ${Object.keys(COMMANDS).join(", ")}`);
   const command = await load();
-  if (words.includes("--help") || words.includes("-h")) return console.log(helpOf(command));
+  if (words.includes("--help") || words.includes("-h")) return print(helpOf(command));
   await command.run(readWords(command, words));
 }
 

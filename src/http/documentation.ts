@@ -1,4 +1,6 @@
 import { type AnyElysia, Elysia } from "elysia";
+import stylesheet from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
+import bundle from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import type { describe } from "./openapi.ts";
 
 const PAGE = `<!doctype html>
@@ -18,7 +20,8 @@ const START = `SwaggerUIBundle({ url: "/openapi.json", dom_id: "#swagger-ui", de
 const POLICY =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'";
 
-const asset = (name: string) => () => Bun.file(Bun.resolveSync(`swagger-ui-dist/${name}`, import.meta.dir));
+/** An imported file is its path: in the package, or inside of the executable. */
+const asset = (path: string) => () => Bun.file(path);
 
 /** `/docs` for people and `/openapi.json` for programs. All assets come from this process. */
 export function documentation(appOf: () => AnyElysia) {
@@ -43,8 +46,8 @@ export function documentation(appOf: () => AnyElysia) {
       },
       hidden,
     )
-    .get("/docs/swagger-ui.css", asset("swagger-ui.css"), hidden)
-    .get("/docs/swagger-ui-bundle.js", asset("swagger-ui-bundle.js"), hidden)
+    .get("/docs/swagger-ui.css", asset(stylesheet), hidden)
+    .get("/docs/swagger-ui-bundle.js", asset(bundle), hidden)
     .get("/swagger", ({ redirect }) => redirect("/docs"), hidden);
 }
 

@@ -2,10 +2,10 @@ import { McpServer, ProtocolError, ProtocolErrorCode } from "@modelcontextprotoc
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
 import { SHARED_LIMITS } from "../core/limits.ts";
+import { VERSION } from "../core/version.ts";
 import { getMe } from "../access/sessions/service.ts";
 import { type ToolCall, callTool } from "./call_tool.ts";
 import type { ToolSet } from "./tool_set.ts";
-import packageJson from "../../package.json" with { type: "json" };
 
 const INSTRUCTIONS = `Meterhouse bills clients for products by subscription and metered usage. Times are UTC unless they say otherwise; amounts are exact decimals as text, in the currency beside them. To explain a charge: find the subscription, get its overview, then search its usage with aggregate and group_by. Get a person's consent before you call a tool that bills or deletes.`;
 
@@ -19,8 +19,7 @@ export async function serverFor(
   caller: ToolCall,
   { is_greeting }: { is_greeting: boolean },
 ): Promise<McpServer> {
-  const { name, version } = packageJson;
-  const identity = { name, version, title: "Meterhouse" };
+  const identity = { name: "meterhouse", version: VERSION.version, title: "Meterhouse" };
   const server = new McpServer(identity, {
     capabilities: { tools: { listChanged: false } },
     instructions: is_greeting ? `${INSTRUCTIONS} ${await placeAndDay(deps, caller)}` : INSTRUCTIONS,

@@ -11,6 +11,7 @@ import { Refusals } from "../core/rejection_limiter.ts";
 import { openSecrets } from "../core/secret_box.ts";
 import { randomSecret } from "../core/random_secrets.ts";
 import { type Clock, systemClock } from "../core/time.ts";
+import { offerFolder } from "../core/unpack.ts";
 import { openRefusalLog } from "../audit/refusals.ts";
 import { recordOperation } from "../audit/recorder.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
@@ -117,6 +118,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
 /** Errors: throws when the folder can't be used. */
 function takeDataDir(data_dir: string, log: Log): void {
   openDataDir(data_dir);
+  offerFolder(join(data_dir, "cache"));
   const open_to_others = makePrivate(data_dir);
   if (open_to_others.length > 0)
     log.warn({ files: open_to_others }, "others may read these files, which belong to another user");

@@ -1,12 +1,13 @@
 import { drizzle } from "drizzle-orm/postgres-js";
 import { migrate } from "drizzle-orm/postgres-js/migrator";
 import postgres from "postgres";
+import { programFile } from "../core/program_files.ts";
 import { unmendable } from "../core/exit_codes.ts";
 import { admitProgram } from "../core/min_program.ts";
 import { sqlState } from "./constraints.ts";
 import { MIN_PROGRAM, pendingMinProgram } from "./min_program.ts";
 
-const FOLDER = `${import.meta.dir}/../../data/migrations/postgres`;
+const FOLDER = programFile("data/migrations/postgres");
 const INSUFFICIENT_PRIVILEGE = "42501";
 /** Any number that no other program locks in this database. */
 const ADVISORY_LOCK = 6_283_185_307;

@@ -3,9 +3,10 @@ import { renameSync, rmSync } from "node:fs";
 import { drizzle } from "drizzle-orm/bun-sqlite";
 import { migrate } from "drizzle-orm/bun-sqlite/migrator";
 import { admitProgram } from "../core/min_program.ts";
+import { programFile } from "../core/program_files.ts";
 import { MIN_PROGRAM, pendingMinProgram } from "./min_program.ts";
 
-const FOLDER = `${import.meta.dir}/../../data/migrations/sqlite`;
+const FOLDER = programFile("data/migrations/sqlite");
 
 /**
  * Brings a SQLite file up to date, in one transaction; does nothing when it is. Before a migration after which this
