@@ -9,6 +9,7 @@ import type { Passwords } from "../core/passwords.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import type { Store } from "../store/store.ts";
 import type { Claim } from "./claim.ts";
+import type { Guards } from "./guards.ts";
 import type { LoginGuard, Tokens } from "./credentials.ts";
 
 /** Which interface a call arrived through. */
@@ -24,6 +25,8 @@ export interface OperationMetadata {
   readonly target?: string;
   /** It has no audit entry, because what it does is recorded elsewhere. Decision 0075. */
   readonly unaudited?: boolean;
+  /** It writes money by what time it is: while the clock can't be trusted it is refused. Decision 0198. */
+  readonly waits_for_clock?: boolean;
   /** It has an audit entry although it changes nothing, because it discloses much. */
   readonly audited?: boolean;
 }
@@ -60,6 +63,8 @@ export interface Context {
   /** The store without audit capture, for side effects that are not the operation's own change. */
   unaudited_store: Store;
   usage: UsageStore;
+  /** What holds work back while the disk is almost full, or the clock can't be trusted. */
+  guards: Guards;
   /** The files of loan applications' documents. */
   documents: BlobStore;
   passwords: Passwords;

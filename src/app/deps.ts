@@ -11,6 +11,7 @@ import type { BlobStore } from "../store/blob_store.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { Claim, KeyedRequest } from "./claim.ts";
+import type { Guards } from "./guards.ts";
 import type { Context, Origin } from "./context.ts";
 
 /** The caller of an operation, and the interface. */
@@ -34,6 +35,7 @@ export interface Deps {
   /** The problem of the usage store that the operator accepted, if any. */
   accepted_usage: string | null;
   documents: BlobStore;
+  guards: Guards;
   request_limiter: RateLimiter;
   /** Encrypts secrets that the database holds. */
   secrets: Secrets;
@@ -48,6 +50,8 @@ export interface Deps {
   openClaim(request: KeyedRequest): Claim;
   /** The context of one call, at the current time. */
   openContext(caller: Caller): Context;
+  /** Watches the disk and the clock from now on, until `close`. */
+  watch(): Promise<void>;
   /** Closes everything, last opened first. */
   close(): Promise<void>;
 }

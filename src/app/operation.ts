@@ -2,6 +2,8 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import { type Actor, type Permission, may } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { span } from "../core/trace.ts";
+import { useReserve } from "../core/disk_reserve.ts";
+import { usesReserve } from "./guards.ts";
 import type { Outcome } from "./metrics.ts";
 import type { Context, OperationMetadata } from "./context.ts";
 
@@ -48,7 +50,9 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
   const started = performance.now();
   let outcome: Outcome = "failed";
   try {
-    const output = await ctx.record(ctx, called, input, (recorded) => called.run(recorded, input));
+    if (called.waits_for_clock) ctx.guards.checkClock();
+    const run = () => ctx.record(ctx, called, input, (recorded) => called.run(recorded, input));
+    const output = await (ctx.guards.disk.is_low && usesReserve(called) ? useReserve(run) : run());
     outcome = "ok";
     return output;
   } catch (error) {

@@ -7,5 +7,7 @@ export const ACTIONS: Actions = {
   add_user: async () => (await import("./user.ts")).addUserAction,
   list_users: async () => (await import("./user.ts")).listUsersAction,
   run_job: async () => (await import("./job.ts")).runJobAction,
+  show_clock: async () => (await import("./clock.ts")).showClockAction,
+  accept_clock: async () => (await import("./clock.ts")).acceptClockAction,
   examine: async () => (await import("./doctor.ts")).examineAction,
 };

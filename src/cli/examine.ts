@@ -9,6 +9,7 @@ import { readPrivateKey } from "../core/pem.ts";
 import { countHolds } from "../emandate/holds/queries.ts";
 import { checkFiles } from "../loans/documents/file_check.ts";
 import { describeSums } from "../usage/consistency_check.ts";
+import { describeClock } from "../server/newest_record_queries.ts";
 import { LIMITS } from "../usage/limits.ts";
 import { acceptUsage } from "../usage/store_link/service.ts";
 import { commandContext, operatorContext } from "./command.ts";
@@ -17,7 +18,6 @@ import { countSealed } from "./count_sealed_secrets.ts";
 // What doctor checks: in the process that has the stores open, or opening them for each check.
 
 const PING_MS = 5_000;
-const LOW_DISK_BYTES = 1024 ** 3;
 
 /** One line of the report. */
 export interface Finding {
@@ -49,9 +49,9 @@ export async function examine(config: Config, stores: Stores, question: Question
     await check("secrets in the database", () => stores.useRecords(examineSealing)),
     await check("FPX", () => examineFpx(config)),
     await check("debits", () => stores.useRecords(examineHolds)),
-    examineDisk(config.data_dir),
+    examineDisk(config),
     examineFolder(config.data_dir),
-    examineClock(),
+    await check("clock", () => stores.useRecords(examineClock)),
     examineThreads(),
   ];
 }
@@ -137,12 +137,12 @@ async function examineHolds({ store }: Deps): Promise<string> {
   return held === 0 ? "none are held" : `HELD for ${held} companies; \`collections resume\` releases them`;
 }
 
-function examineDisk(data_dir: string): Finding {
+function examineDisk({ data_dir, disk_reserve_bytes }: Config): Finding {
   const { bavail, bsize } = statfsSync(data_dir);
   const free = bavail * bsize;
   return {
-    ok: free > LOW_DISK_BYTES,
-    text: `disk: ${(free / 1024 ** 3).toFixed(1)} GiB free in ${data_dir}`,
+    ok: free >= disk_reserve_bytes,
+    text: `disk: ${(free / 1e9).toFixed(1)} GB free in ${data_dir}, DISK_RESERVE keeps ${disk_reserve_bytes / 1e9} GB`,
   };
 }
 
@@ -153,10 +153,13 @@ function examineFolder(data_dir: string): Finding {
   return { ok: true, text: `data directory: ${advice}` };
 }
 
-function examineClock(): Finding {
+async function examineClock({ store, guards }: Deps): Promise<string> {
   const now = Temporal.Now.instant().toString({ smallestUnit: "second" });
   // A machine whose clock was never set stands at its epoch; bills would be cut in the wrong years.
-  return { ok: now > "2026-01-01", text: `clock: ${now}` };
+  if (now < "2026-01-01") throw new Error(`${now} can't be: set it`);
+  const { problem } = guards.clock;
+  if (problem !== null) throw new Error(problem);
+  return describeClock(store);
 }
 
 function examineThreads(): Finding {

@@ -13,6 +13,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   import: async () => (await import("./import.ts")).importCommand,
   job: async () => (await import("./job.ts")).job,
   collections: async () => (await import("./collections.ts")).collections,
+  clock: async () => (await import("./clock.ts")).clock,
   openapi: async () => (await import("./openapi.ts")).openapi,
   doctor: async () => (await import("./doctor.ts")).doctor,
 };

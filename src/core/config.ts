@@ -19,6 +19,7 @@ import {
   sellers,
   signingSecret,
   size,
+  sizeInBytes,
   text,
 } from "./setting_values.ts";
 
@@ -141,6 +142,12 @@ export const SETTINGS = {
     null,
     "Memory that the usage store's engine may take; unset: a quarter of what the process may have, at most 2GB",
     size,
+  ),
+  disk_reserve_bytes: defineSetting(
+    "DISK_RESERVE",
+    "1GB",
+    "Disk that is kept free in DATA_DIR: with less, writes wait and reads go on; 0: none",
+    sizeInBytes,
   ),
   /** Only behind a proxy that sets the header. */
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),

@@ -111,6 +111,13 @@ export function size(value: string): string {
   throw new BadSetting("must be a size such as 512MB or 4GB");
 }
 
+/** A size in bytes; 0 is allowed. */
+export function sizeInBytes(value: string): number {
+  const [, number, unit] = /^(\d{1,6})(MB|GB)$/.exec(value) ?? (value === "0" ? ["", "0", "MB"] : []);
+  if (number !== undefined) return Number(number) * (unit === "GB" ? 1e9 : 1e6);
+  throw new BadSetting("must be a size such as 500MB or 1GB, or 0");
+}
+
 export function longToken(value: string): string {
   if (/^[\x21-\x7e]+$/.test(value) && value.length >= SHARED_LIMITS.secret_bytes) return value;
   throw new BadSetting(

@@ -5,6 +5,17 @@ import { ErrorBody } from "./errors.ts";
 import { Readiness } from "./readiness.ts";
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
+const Ready = Type.Object(
+  {
+    status: Type.Literal("ok"),
+    details: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "What waits: writes for room on the disk, jobs for the clock",
+      }),
+    ),
+  },
+  { title: "Ready" },
+);
 
 /** Liveness and readiness probes. */
 export const probes = (deps: Deps) => {
@@ -18,11 +29,16 @@ export const probes = (deps: Deps) => {
       "/ready",
       async ({ status }) =>
         (await readiness.check())
-          ? { status: "ok" as const }
+          ? { status: "ok" as const, ...detailsOf(deps) }
           : status(503, { error: "A store does not answer" }),
       {
-        response: { 200: State, 503: ErrorBody },
+        response: { 200: Ready, 503: ErrorBody },
         detail: { summary: "Check readiness", security: [] },
       },
     );
 };
+
+/** Reading goes on while something waits: who asks for reads must not be sent away. */
+function detailsOf({ guards: { problems } }: Deps): { details?: string[] } {
+  return problems.length > 0 ? { details: problems } : {};
+}

@@ -7,6 +7,7 @@ import { countUnanswered } from "../emandate/orders/queries.ts";
 import type { Store } from "../store/store.ts";
 import type { ObservedUsage } from "../usage_store/observed_usage.ts";
 import { countPending, findLongestDue } from "../webhooks/deliveries/lease_queries.ts";
+import type { Watch } from "./watch.ts";
 import { jobIntervals, lastSuccesses } from "./job_runs/meters.ts";
 import { listSuccesses } from "./job_runs/queries.ts";
 
@@ -22,6 +23,7 @@ interface Watched {
   store: Store;
   usage: ObservedUsage;
   clock: Clock;
+  watch: Watch;
 }
 
 /** Registers the metrics that are read on a scrape; those that are counted stand beside what they count. */
@@ -33,7 +35,8 @@ export function exposeMetrics(watched: Watched): void {
   exposeStore(watched);
   exposeJobs(watched);
   exposeWaiting(watched);
-  exposeHolds(metrics, store);
+  exposeHolds(metrics, store, watched.watch.guards.clock);
+  watched.watch.expose(metrics);
 }
 
 function exposeUsage({ metrics, usage }: Watched): void {

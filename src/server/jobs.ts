@@ -1,4 +1,5 @@
 import type { Context } from "../app/context.ts";
+import type { Wait } from "../app/guards.ts";
 import { call } from "../app/operation.ts";
 import { pruneAuthorizations } from "../access/oauth/service.ts";
 import { pruneEndedTokens } from "../access/sessions/service.ts";
@@ -44,6 +45,8 @@ export interface Job {
    * would be a query each second; instances may run them at once, since their changes are guarded row by row.
    */
   due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
+  /** What it does not wait for; most jobs write, and by what time it is. */
+  goes_on?: readonly Wait[];
   /** How many companies at once, where the job waits for others on the network; without it one by one. */
   at_once?: number;
   run(ctx: Context): Promise<unknown>;
@@ -68,6 +71,7 @@ export const JOBS: readonly Job[] = [
     name: "usage_check",
     summary: "Compare the sums of usage by hour with the events",
     cron: "20 15 3 * * *",
+    goes_on: ["disk", "clock"],
     async run(ctx) {
       const found = await call(ctx, checkUsage, {});
       // The scheduler logs it as an error.
@@ -78,12 +82,14 @@ export const JOBS: readonly Job[] = [
     name: "event_prune",
     summary: "Delete events older than 90 days",
     cron: "10 45 3 * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, pruneEvents, {}),
   },
   {
     name: "webhook_log_prune",
     summary: "Delete webhook deliveries that ended more than 30 days ago",
     cron: "40 45 3 * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, pruneWebhookLogs, {}),
   },
   {
@@ -91,30 +97,35 @@ export const JOBS: readonly Job[] = [
     summary: "Encrypt webhook secrets with the newest key of SECRETS_KEY",
     cron: "55 35 3 * * *",
     runs_at_start: true,
+    goes_on: ["clock"],
     run: (ctx) => call(ctx, resealWebhookSecrets, {}),
   },
   {
     name: "audit_log_prune",
     summary: "Delete entries of the audit log that are older than AUDIT_LOG_DAYS",
     cron: "40 45 3 * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, pruneAuditLog, {}),
   },
   {
     name: "idempotency_keys_prune",
     summary: "Delete Idempotency-Keys that are older than 24 hours",
     cron: "50 20 * * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, pruneIdempotencyKeys, {}),
   },
   {
     name: "authorizations_prune",
     summary: "Delete expired codes and tokens, and unused OAuth clients",
     cron: "10 35 * * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, pruneAuthorizations, {}),
   },
   {
     name: "sessions_prune",
     summary: "Delete signed-out tokens that have expired",
     cron: "25 35 * * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, pruneEndedTokens, {}),
   },
   {
@@ -150,6 +161,7 @@ export const JOBS: readonly Job[] = [
     name: "scheme_callbacks_prune",
     summary: "Delete callbacks of the debit scheme that are older than 400 days",
     cron: "10 55 3 * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, pruneSchemeCallbacks, {}),
   },
   {
@@ -165,12 +177,14 @@ export const JOBS: readonly Job[] = [
     summary: "Refresh the list of banks, for companies that work with FPX",
     cron: "20 */5 * * * *",
     at_once: EMANDATE_LIMITS.scheme_companies,
+    goes_on: ["clock"],
     run: (ctx) => call(ctx, refreshEmandateBanks, {}),
   },
   {
     name: "emandate_reseal",
     summary: "Encrypt private keys with the newest key of SECRETS_KEY",
     cron: "50 35 3 * * *",
+    goes_on: ["clock"],
     run: (ctx) => call(ctx, resealEmandateKey, {}),
   },
   {
@@ -185,6 +199,7 @@ export const JOBS: readonly Job[] = [
     summary:
       "Delete documents of applications that ended without a loan LOAN_DOCUMENT_DAYS ago, and orphaned files",
     cron: "20 25 3 * * *",
+    goes_on: ["disk"],
     run: (ctx) => call(ctx, sweepLoanDocuments, {}),
   },
   {

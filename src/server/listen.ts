@@ -24,6 +24,7 @@ export interface Server {
 export async function listen(deps: Deps, actions: Actions = {}): Promise<Server> {
   const app = buildApp(deps, actions);
   const metrics = listenForMetrics(deps);
+  await deps.watch();
   app.listen({
     port: deps.config.port,
     hostname: deps.config.host,

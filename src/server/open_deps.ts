@@ -10,8 +10,12 @@ import { openMetrics } from "../app/metrics.ts";
 import { Refusals } from "../core/rejection_limiter.ts";
 import { openSecrets } from "../core/secret_box.ts";
 import { randomSecret } from "../core/random_secrets.ts";
-import { type Clock, systemClock } from "../core/time.ts";
 import { offerFolder } from "../core/unpack.ts";
+import type { ReadFree } from "../core/disk_reserve.ts";
+import type { ReadClocks } from "../core/guarded_clock.ts";
+import type { Clock } from "../core/time.ts";
+import { keepReserve } from "../store/keep_reserve.ts";
+import { Watch } from "./watch.ts";
 import { openRefusalLog } from "../audit/refusals.ts";
 import { recordOperation } from "../audit/recorder.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
@@ -31,6 +35,10 @@ import { UNOPENED_STORE } from "../store/unopened_store.ts";
 /** How to open: tests set the clock, and what hashes take; commands that need no usage leave its store to a running server. */
 export interface OpenOptions {
   clock?: Clock;
+  /** The clocks of the machine, where `clock` is not given. */
+  machine_clocks?: ReadClocks;
+  /** Reads the free disk, where it is not that of DATA_DIR. */
+  free_disk?: ReadFree;
   password_cost?: PasswordCost;
   without_usage?: boolean;
   /** Opens and makes nothing on disk: for what is known without records. */
@@ -45,30 +53,27 @@ export interface OpenOptions {
 
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
 export async function openDeps(config: Config, options: OpenOptions = {}): Promise<Deps> {
-  const { clock = systemClock, accept_usage = false, without_stores = false } = options;
-  const { without_usage = without_stores } = options;
+  const { without_stores = false } = options;
   const log = openLog(config.log_level);
   if (!without_stores) takeDataDir(config.data_dir, log);
   const metrics = openMetrics({ log, max_age_ms: options.metrics_age_ms });
-  const store = without_stores ? UNOPENED_STORE : await openTransactional(config, options.backed_up);
-  const opening = without_usage ? unopenedUsage() : openUsage(config, store, { clock, log, accept_usage });
-  const opened = await opening.catch(async (error) => {
-    await store.close();
-    throw error;
-  });
+  const watch = new Watch(config, log, options);
+  const { clock, guards } = watch;
+  const { store, opened } = await openStores(config, options, watch, log);
   const { usage } = opened;
-  exposeMetrics({ metrics, store, usage, clock });
+  exposeMetrics({ metrics, store, usage, clock, watch });
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
-  const documents = new BlobStore(join(config.data_dir, "documents"));
+  const documents = new BlobStore(join(config.data_dir, "documents"), () => guards.disk.check());
   const services = {
     log,
     store,
     unaudited_store: store,
     usage,
     documents,
+    guards,
     config,
     tokens,
     passwords: openPasswords(options.password_cost),
@@ -89,6 +94,7 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
     usage,
     accepted_usage: opened.accepted,
     documents,
+    guards,
     request_limiter: new RateLimiter(config.rate_limit_requests),
     secrets,
     refusals: new Refusals(config),
@@ -107,12 +113,35 @@ export async function openDeps(config: Config, options: OpenOptions = {}): Promi
       },
       now: clock.now(),
     }),
+    watch: () => watch.begin(),
     async close() {
+      await watch.end();
       await background.stop();
       await opened.close();
       await store.close();
     },
   };
+}
+
+/** Opens both stores, and compares the clock with what they know. Errors: throws, with neither of them open. */
+async function openStores(config: Config, options: OpenOptions, watch: Watch, log: Log) {
+  const { accept_usage = false, without_stores = false } = options;
+  const { without_usage = without_stores } = options;
+  if (without_stores) return { store: UNOPENED_STORE, opened: await unopenedUsage() };
+  const { clock, guards } = watch;
+  const store = await openTransactional(config, options.backed_up);
+  try {
+    await watch.compare(store);
+    const checkRoom = () => guards.disk.check();
+    const opened = await (without_usage
+      ? unopenedUsage()
+      : openUsage(config, store, { clock, log, accept_usage, checkRoom }));
+    // With PostgreSQL the records are on another disk, of which we know nothing.
+    return { store: config.database_url === null ? keepReserve(store, guards.disk) : store, opened };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
 }
 
 /** Errors: throws when the folder can't be used. */

@@ -33,11 +33,19 @@ export function usageReaders(): number {
   return Math.max(1, Math.min(LIMITS.usage_readers, threads - RESERVED_THREADS));
 }
 
+interface UsageOptions {
+  clock: Clock;
+  log: Log;
+  accept_usage: boolean;
+  /** Throws while nothing may be stored. */
+  checkRoom: () => void;
+}
+
 /** Errors: unavailable while another process has it; throws what is wrong with it and what to do. */
 export async function openUsage(
   config: Config,
   store: Store,
-  { clock, log, accept_usage }: { clock: Clock; log: Log; accept_usage: boolean },
+  { clock, log, accept_usage, checkRoom }: UsageOptions,
 ): Promise<UsageStoreHandle> {
   const path = join(config.data_dir, "usage.duckdb");
   const linked = await LinkedUsage.open({
@@ -47,7 +55,7 @@ export async function openUsage(
     place: `${hostname()}:${resolve(config.data_dir)}`,
     is_there: existsSync(path),
     accepts: accept_usage,
-    open: (admit) => openDuckDb({ ...usageOptions(config, log), path, admit }),
+    open: (admit) => openDuckDb({ ...usageOptions(config, log), path, admit, check_room: checkRoom }),
   });
   return { usage: observedUsage(linked.usage), accepted: linked.accepted, close: () => linked.close() };
 }

@@ -1,5 +1,7 @@
 import { Cron } from "croner";
 import type { Deps } from "../app/deps.ts";
+import { AppError } from "../core/errors.ts";
+import { withTimeout } from "../core/time.ts";
 import { FairWork } from "../core/fair_scheduler.ts";
 import { span } from "../core/trace.ts";
 import { jobFailures, jobSeconds, rememberSuccess } from "./job_runs/meters.ts";
@@ -10,11 +12,16 @@ import { listCompanies } from "../tenancy/companies/queries.ts";
 /** Learns of a company for which a job failed. */
 type OnFailure = (company_id: number, error: unknown) => void;
 
+/** How often a job that waits looks whether it may begin. */
+const WAIT_MS = 1_000;
+
 /**
  * Runs a job now for every company, or for those that have something to do, unless another instance is at it.
- * Returns whether it ran.
+ * Returns whether it ran. Errors: conflict while it has to wait.
  */
 export async function runJob(deps: Deps, job: Job, onFailure?: OnFailure): Promise<boolean> {
+  const problem = deps.guards.problemFor(job.goes_on);
+  if (problem !== null) throw new AppError("conflict", `Cannot run ${job.name}: ${problem}`);
   if (job.due) {
     const due = await job.due(deps.store.read, deps.clock.now());
     if (await runForAll(deps, job, due, onFailure)) rememberSuccess(job.name, deps.clock.now());
@@ -83,7 +90,15 @@ async function saveRun({ store, clock, log }: Deps, job: Job): Promise<void> {
 export function startJobs(deps: Deps): () => Promise<void> {
   const running = new Set<Promise<unknown>>();
   const shares = new Map(JOBS.map((job) => [job, new FairWork(job.at_once ?? 1)]));
+  const stopped = Promise.withResolvers<true>();
+  /** Whether it may begin: false where the service stopped before. A run that waits is not left out. */
+  const mayBegin = async ({ goes_on }: Job): Promise<boolean> => {
+    while (deps.guards.problemFor(goes_on) !== null)
+      if (await withTimeout(stopped.promise, WAIT_MS)) return false;
+    return true;
+  };
   const work = async (job: Job): Promise<void> => {
+    if (!(await mayBegin(job))) return;
     const share = shares.get(job);
     if (!job.due || !job.at_once || !share) return void (await runJob(deps, job));
     // What is under way goes on while the next second looks for others.
@@ -106,6 +121,7 @@ export function startJobs(deps: Deps): () => Promise<void> {
   for (const job of JOBS) if (job.runs_at_start) void start(job);
   return async () => {
     for (const timer of timers) timer.stop();
+    stopped.resolve(true);
     await Promise.all(running);
     for (const share of shares.values()) await share.idle();
   };

@@ -24,16 +24,20 @@ export type FindUsed = (sha256s: readonly string[]) => Promise<Set<string>>;
 /** The files of all companies' documents; one process has them open. */
 export class BlobStore {
   readonly #folder: string;
+  readonly #checkRoom: () => void;
   /** One task per content: a file and the rows that refer to it change together. */
   readonly #in_turn = new KeyedMutex<string>();
   readonly #incoming = new Map<number, number>();
 
-  constructor(folder: string) {
+  /** `checkRoom` throws while nothing may be stored. */
+  constructor(folder: string, checkRoom: () => void = () => undefined) {
     this.#folder = folder;
+    this.#checkRoom = checkRoom;
   }
 
   /** A file to write, nobody's yet; `discard` it in any case. Errors: unavailable when too many come in. */
   async stage(company_id: number): Promise<StagedFile> {
+    this.#checkRoom();
     const release = this.#takeSlot(company_id);
     try {
       const path = join(this.#ofCompany(company_id), INCOMING, crypto.randomUUID());

@@ -90,6 +90,7 @@ export async function openPostgres(url: string, constraints: Constraints, backed
     },
     lock: locks.take,
     stats: async () => ({ waiting: Math.max(0, begun - POOL), wal_bytes: null }),
+    serverTime: () => readTime(reader),
     async ping() {
       await reader`SELECT 1`;
     },
@@ -97,4 +98,9 @@ export async function openPostgres(url: string, constraints: Constraints, backed
       await Promise.all([writer.end({ timeout: 1 }), reader.end({ timeout: 1 }), locks.close()]);
     },
   };
+}
+
+async function readTime(sql: postgres.Sql): Promise<Temporal.Instant> {
+  const [row] = await sql`SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS now_ms`;
+  return Temporal.Instant.fromEpochMilliseconds(Number(row?.now_ms));
 }

@@ -69,6 +69,7 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
     },
     lock: ownLocks(),
     stats: async () => ({ waiting: commits.waiting, wal_bytes: await sizeOf(`${file}-wal`) }),
+    serverTime: async () => null,
     async ping() {
       reader.query("SELECT 1").get();
     },

@@ -61,6 +61,8 @@ export interface Store {
   tx<T>(work: (q: Queries) => Promise<T>): Promise<T>;
   readonly lock: TakeLock;
   stats(): Promise<StoreState>;
+  /** The time of the database server, by a clock of its own; null where there is none. Errors: as `ping`. */
+  serverTime(): Promise<Temporal.Instant | null>;
   /** Whether the database answers. Errors: throws when it does not. */
   ping(): Promise<void>;
   close(): Promise<void>;

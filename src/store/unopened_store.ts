@@ -12,6 +12,7 @@ export const UNOPENED_STORE: Store = {
   tx: failUnopened,
   lock: failUnopened,
   stats: failUnopened,
+  serverTime: failUnopened,
   ping: failUnopened,
   close: async () => undefined,
 };

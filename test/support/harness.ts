@@ -6,7 +6,9 @@ import type { Deps } from "../../src/app/deps.ts";
 import { call } from "../../src/app/operation.ts";
 import type { Role } from "../../src/core/access.ts";
 import { type Config, readConfig } from "../../src/core/config.ts";
-import { type Clock, systemClock } from "../../src/core/time.ts";
+import type { ReadFree } from "../../src/core/disk_reserve.ts";
+import type { ReadClocks } from "../../src/core/guarded_clock.ts";
+import type { Clock } from "../../src/core/time.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
 import { addCompany } from "../../src/billing/companies/service.ts";
 import type { PasswordCost } from "../../src/core/passwords.ts";
@@ -74,6 +76,10 @@ export interface Service extends Tenant {
 
 export interface ServiceOptions {
   clock?: Clock;
+  /** The clocks of the machine, for a service that watches them. */
+  machine_clocks?: ReadClocks;
+  /** What is read as the free disk, in bytes. */
+  free_disk?: ReadFree;
   /** What a password's hash takes: next to nothing, unless sign-in itself is tested. */
   password_cost?: PasswordCost;
   env?: Record<string, string>;
@@ -126,8 +132,14 @@ export function useService(options: ServiceOptions = {}): Service {
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const config = await testConfig(data_dir, options.env);
-  const { clock = systemClock, password_cost = CHEAP } = options;
-  const deps = await openDeps(config, { clock, password_cost, metrics_age_ms: 0 });
+  const { clock, machine_clocks, free_disk, password_cost = CHEAP } = options;
+  const deps = await openDeps(config, {
+    password_cost,
+    metrics_age_ms: 0,
+    ...(clock && { clock }),
+    ...(machine_clocks && { machine_clocks }),
+    ...(free_disk && { free_disk }),
+  });
   const server = await listen(deps);
   const anonymous = apiOf(server.url, {});
   let emails = 0;
@@ -184,6 +196,7 @@ async function testConfig(data_dir: string, env: Record<string, string> = {}): P
     RATE_LIMIT_ENABLED: "false",
     USAGE_MEMORY_LIMIT: "512MB",
     METRICS_TOKEN,
+    DISK_RESERVE: "0",
     ...database,
     ...env,
   });

@@ -36,6 +36,7 @@ function commandFolder(DATABASE_URL: string | undefined): CommandFolder {
     ADMIN_EMAIL: "admin@example.com",
     ADMIN_PASSWORD: PASSWORD,
     UV_THREADPOOL_SIZE: "16",
+    DISK_RESERVE: "0",
     ...(DATABASE_URL === undefined ? {} : { DATABASE_URL }),
   };
   return { data_dir, env, remove: () => rmSync(data_dir, { recursive: true, force: true }) };

@@ -103,6 +103,7 @@ export const voidBillingModelChange = operation({
 export const applyDueChanges = operation({
   name: "apply_due_changes",
   permission: "subscriptions:write",
+  waits_for_clock: true,
   unaudited: true,
   input: Nothing,
   output: AppliedChanges,

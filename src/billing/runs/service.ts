@@ -40,6 +40,7 @@ import { listUnbilled } from "./unbilled_queries.ts";
 export const runBilling = operation({
   name: "run_billing",
   permission: "billing:write",
+  waits_for_clock: true,
   target: "billing_run",
   input: RunBilling,
   output: BillingRunResult,
@@ -56,6 +57,7 @@ export const runBilling = operation({
 export const recheckBilling = operation({
   name: "recheck_billing",
   permission: "billing:write",
+  waits_for_clock: true,
   target: "billing_run",
   input: Nothing,
   output: BillingRunResult,

@@ -29,6 +29,7 @@ import { isAnythingDue, lockRuns, startRun } from "./start_run.ts";
 export const runCollection = operation({
   name: "run_collection",
   permission: "emandate:write",
+  waits_for_clock: true,
   target: "collection_run",
   input: RunCollection,
   output: CollectionRun,
@@ -39,6 +40,7 @@ export const runCollection = operation({
 export const collectDue = operation({
   name: "collect_due",
   permission: "emandate:write",
+  waits_for_clock: true,
   target: "collection_run",
   input: Nothing,
   output: Nothing,

@@ -67,7 +67,7 @@ export async function openStoreOn(
   options: Omit<DuckDbOptions, "path">,
   file?: IndexFile,
 ): Promise<CompactableStore> {
-  const { on_failure = () => undefined } = options;
+  const { on_failure = () => undefined, check_room } = options;
   const limits = limitsOf(options);
   const hash = new SipHash(database.fingerprint_key);
   try {
@@ -83,6 +83,7 @@ export async function openStoreOn(
         return { limits, known: { hash, index, snapshots, companies } };
       },
       on_failure,
+      check_room,
     );
     return new DuckDbUsageStore(recovery);
   } catch (error) {
@@ -114,7 +115,7 @@ class DuckDbUsageStore implements CompactableStore {
   async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
     const { known } = this.#recovery;
     const prepared = prepareAppend(company_id, events, now_ms, known.hash);
-    this.#recovery.checkWrites();
+    this.#recovery.checkAppends();
     known.companies.widenBy(company_id, events);
     return this.#recovery.run(async ({ writer, compactor }) => {
       const result = await writer.append(prepared);
@@ -126,13 +127,13 @@ class DuckDbUsageStore implements CompactableStore {
 
   async stage(company_id: number, rows: EventRows): Promise<void> {
     const block = EventBlock.of(rows);
-    this.#recovery.checkWrites();
+    this.#recovery.checkAppends();
     await this.#recovery.run(({ loader }) => loader.stage(company_id, block));
   }
 
   async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
     const block = EventBlock.of(rows);
-    this.#recovery.checkWrites();
+    this.#recovery.checkAppends();
     const { companies } = this.#recovery.known;
     for (const timestamp of block.span) companies.widen(company_id, timestamp);
     let stored = 0;

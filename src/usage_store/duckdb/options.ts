@@ -39,6 +39,8 @@ export interface DuckDbOptions {
   compaction?: CompactionLimits;
   /** Called when background work failed, with what happens next. */
   on_failure?: Report;
+  /** Throws while nothing may be stored. */
+  check_room?: () => void;
 }
 
 const COMPACTION: CompactionLimits = {

@@ -36,6 +36,7 @@ export type OpenedParts = Pick<OpeningParts, "limits" | "known">;
 export class Recovery {
   readonly #begin: OpenedParts;
   readonly #report: Report;
+  readonly #checkRoom: () => void;
   readonly #backoff: Backoff;
   #parts: Parts | undefined;
   #database: Database;
@@ -46,7 +47,8 @@ export class Recovery {
   #wake: (() => void) | undefined;
   #losses = 0;
 
-  private constructor(database: Database, begin: OpenedParts, report: Report) {
+  private constructor(database: Database, begin: OpenedParts, report: Report, checkRoom: () => void) {
+    this.#checkRoom = checkRoom;
     this.#database = database;
     this.#begin = begin;
     this.#report = report;
@@ -58,10 +60,11 @@ export class Recovery {
     database: Database,
     begin: (connection: DuckDBConnection, inventory: Inventory) => Promise<OpenedParts>,
     report: Report,
+    checkRoom: () => void = () => undefined,
   ): Promise<Recovery> {
     let recovery: Recovery | undefined;
     const parts = await openParts(database, async (connection, inventory) => {
-      const opened = new Recovery(database, await begin(connection, inventory), report);
+      const opened = new Recovery(database, await begin(connection, inventory), report, checkRoom);
       recovery = opened;
       return opened.#beginning(0, 0);
     });
@@ -136,6 +139,12 @@ export class Recovery {
   /** Errors: unavailable while the company's queries are held back. */
   checkQueries(member: QueueMember): void {
     this.#backoff.checkQueries(member);
+  }
+
+  /** Errors: unavailable while there is no room for events, or commits are held back. */
+  checkAppends(): void {
+    this.#checkRoom();
+    this.checkWrites();
   }
 
   /** Errors: unavailable while commits are held back. */
