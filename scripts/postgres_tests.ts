@@ -8,7 +8,7 @@ export const ON_SQLITE_ALONE = [
   // Rules without I/O, and the repository itself.
   "test/tidy.test.ts",
   "test/cli/control_socket.test.ts",
-  "test/cli/loaded_modules.test.ts",
+  "test/cli/{loaded_modules,completion,executable}.test.ts",
   "test/bench/**",
   "test/docs/tour.test.ts",
   "test/core/**",

@@ -19,6 +19,7 @@ Says what would be released, for every company or one; --yes releases it. Works 
   --company ID  one company's only
   --yes         releases`,
   operands: 1,
+  choices: ["resume"],
   options: { company: { type: "string" }, yes: { type: "boolean" } },
   async run(words) {
     if (words.positionals[0] !== "resume") throw wrongWords("Say `collections resume`");

@@ -24,6 +24,8 @@ export interface Command {
   remote?: boolean;
   /** How many words it takes beside its options. */
   operands: number;
+  /** What the first of them may be, where that is known. */
+  choices?: readonly string[];
   run(words: Arguments): Promise<void>;
 }
 

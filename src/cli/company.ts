@@ -37,6 +37,7 @@ export const company: Command = {
 
 Works beside a running server.`,
   operands: 1,
+  choices: ["add", "list"],
   remote: true,
   options: {
     name: { type: "string" },

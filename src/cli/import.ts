@@ -48,6 +48,7 @@ What is in brackets is the column by default. One row is one event, by the rules
 Importing a file again stores nothing twice, importing one that has grown its new rows only. Two imports that take different things from one file need --id.
 The server must be stopped: one process at a time may open the embedded usage store.`,
   operands: 2,
+  choices: ["usage"],
   options: {
     company: { type: "string" },
     format: { type: "string" },

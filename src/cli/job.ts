@@ -35,6 +35,7 @@ ${JOBS.map(({ name, summary }) => `  ${name}  ${summary}`).join("\n")}
 
 A running server does this by itself. Works beside a running server, which then does it.`,
   operands: 1,
+  choices: JOBS.map(({ name }) => name),
   remote: true,
   options: {},
   async run(words) {

@@ -16,11 +16,15 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   clock: async () => (await import("./clock.ts")).clock,
   openapi: async () => (await import("./openapi.ts")).openapi,
   doctor: async () => (await import("./doctor.ts")).doctor,
+  health: async () => (await import("./health.ts")).health,
+  completion: async () => (await import("./completion.ts")).completion(loadAll),
 };
 const DEFAULT = "serve";
 
+const loadAll = () => Promise.all(Object.values(COMMANDS).map((load) => load()));
+
 async function help(): Promise<string> {
-  const commands = await Promise.all(Object.values(COMMANDS).map((load) => load()));
+  const commands = await loadAll();
   const width = Math.max(...commands.map(({ name }) => name.length));
   const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
   return `Meterhouse: billing, subscriptions and usage metering in one process

@@ -60,6 +60,7 @@ export const user: Command = {
 
 Works beside a running server.`,
   operands: 1,
+  choices: ["add", "list"],
   remote: true,
   options: {
     company: { type: "string" },

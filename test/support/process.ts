@@ -103,15 +103,30 @@ export interface Finished {
   err: string;
 }
 
+/** The tested program: the sources, or an executable of `bun run compile` that TEST_PROGRAM names. */
+const TESTED = process.env.TEST_PROGRAM ?? "src/main.ts";
+
+const commandOf = (program: string) => (program.endsWith(".ts") ? ["bun", program] : [program]);
+
 /** Runs one command to its end. */
-export async function run(words: string[], env: Record<string, string>): Promise<Finished> {
-  const child = Bun.spawn(["bun", "src/main.ts", ...words], { env, stdout: "pipe", stderr: "pipe" });
+export async function run(
+  words: string[],
+  env: Record<string, string>,
+  program = TESTED,
+  cwd = ".",
+): Promise<Finished> {
+  const command = [...commandOf(program), ...words];
+  const child = Bun.spawn(command, { env, cwd, stdout: "pipe", stderr: "pipe" });
   const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   return { code: await child.exited, out, err };
 }
 
-/** Runs one command to its end in this process, without its log: a fraction of what one of its own takes. */
+/**
+ * Runs one command to its end in this process, without its log: a fraction of what one of its own takes. An executable
+ * that is tested runs it.
+ */
 export async function runHere(words: string[], env: Record<string, string>): Promise<Finished> {
+  if (process.env.TEST_PROGRAM !== undefined) return run(words, { LOG_LEVEL: "fatal", ...env });
   const printed = { out: "", err: "" };
   const spies = [
     spyOn(console, "log").mockImplementation((text) => void (printed.out += `${text}\n`)),
@@ -144,17 +159,18 @@ export interface ServerProcess extends Served {
 }
 
 /**
- * Starts `serve` and waits until it listens. No file of its grows beyond `max_file_kb`, as on a full disk. `program`: a
- * file that imports src/main.ts after it has changed something.
+ * Starts `serve` and waits until it listens. No file of its grows beyond `max_file_kb`, as on a full disk. `program`: an
+ * executable, or a file that imports src/main.ts after it has changed something.
  */
 export async function startServer(
   env: Record<string, string>,
   max_file_kb?: number,
-  program = "src/main.ts",
+  program = TESTED,
+  cwd = ".",
 ): Promise<ServerProcess> {
-  const limited = ["bash", "-c", `trap "" XFSZ; ulimit -f "$0"; exec bun src/main.ts`, String(max_file_kb)];
-  const command = max_file_kb === undefined ? ["bun", program] : limited;
-  const child = Bun.spawn(command, { env, stdout: "pipe", stderr: "inherit" });
+  const limited = ["bash", "-c", `trap "" XFSZ; ulimit -f "$0"; exec "$@"`, String(max_file_kb)];
+  const command = [...(max_file_kb === undefined ? [] : limited), ...commandOf(program)];
+  const child = Bun.spawn(command, { env, cwd, stdout: "pipe", stderr: "inherit" });
   // A test that fails leaves its server behind, and whoever reads our errors would wait for that one too.
   afterEverything(async () => child.kill("SIGKILL"));
   const decoder = new TextDecoder();

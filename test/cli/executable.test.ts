@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { version } from "../../package.json" with { type: "json" };
+import { authorize } from "../../bench/oauth_client.ts";
+import { type Api, PASSWORD } from "../support/harness.ts";
+import { run, type ServerProcess, startServer } from "../support/process.ts";
+
+// The program as one file, on a machine that has nothing else. `bun run test:executable` runs all that starts processes
+// against it.
+
+const place = mkdtempSync(join(tmpdir(), "executable-"));
+const program = process.env.TEST_PROGRAM ?? join(place, "meterhouse");
+const folder = join(place, "empty");
+const home = join(place, "home");
+const env = { HOME: home, PATH: "/nowhere", HOST: "127.0.0.1", PORT: "0", ADMIN_PASSWORD: PASSWORD };
+
+const start = () => startServer(env, undefined, program, folder);
+const command = (...words: string[]) => run(words, env, program, folder);
+
+let server: ServerProcess;
+let api: Api;
+/** The events of the whole store. */
+const stored = async () =>
+  (await api("POST", "/usage/search", { relative: "last_90d" })).body.meta.total;
+
+beforeAll(async () => {
+  mkdirSync(folder);
+  if (process.env.TEST_PROGRAM === undefined) {
+    const compile = Bun.spawn(["bun", "scripts/compile.ts", "--outfile", program], { stdout: "ignore" });
+    expect(await compile.exited).toBe(0);
+  }
+  server = await start();
+  api = await server.signIn();
+}, 60_000);
+afterAll(async () => {
+  server.kill("SIGKILL");
+  rmSync(place, { recursive: true, force: true });
+});
+
+/** The folder of what was unpacked. */
+function unpacked(): string {
+  const cache = join(home, ".cache", "meterhouse");
+  return join(cache, readdirSync(cache)[0] ?? "");
+}
+
+describe("the executable", () => {
+  test("serves in an empty folder as the sources do", () => {
+    expect(server.greeting).toContain("Created the company My company with the admin admin@example.com");
+    expect(readdirSync(join(folder, "data", "var"))).toEqual(
+      expect.arrayContaining(["jwt_secret", "meterhouse.sqlite", "usage.duckdb"]),
+    );
+    expect(readdirSync(unpacked()).toSorted()).toEqual(["duckdb.node", "libduckdb.so"]);
+  });
+
+  test("says its version, with the commit and its day, and what it is called", async () => {
+    const { out } = await command("--version");
+    expect(out).toMatch(
+      new RegExp(`^meterhouse ${version} \\(([0-9a-f]{7,}, \\d{4}-\\d\\d-\\d\\d|unknown, unknown)\\)\n$`),
+    );
+    expect((await command("--help")).out).toContain("Usage: meterhouse COMMAND");
+  });
+
+  test("has a pool of 16 native threads, in the process that was started", () => {
+    const settings = readFileSync(`/proc/${server.pid}/environ`, "utf8").split("\0");
+    expect(settings).toContain("UV_THREADPOOL_SIZE=16");
+  });
+
+  test("serves the documentation with its files", async () => {
+    for (const [path, text] of [
+      ["/docs", "swagger-ui"],
+      ["/docs/swagger-ui.css", ".swagger-ui"],
+      ["/docs/swagger-ui-bundle.js", "SwaggerUIBundle"],
+      ["/openapi.json", "/api/v1/login"],
+    ]) {
+      const answer = await fetch(`${server.url}${path}`);
+      expect([path, answer.status, await answer.text()]).toEqual([
+        path,
+        200,
+        expect.stringContaining(text ?? ""),
+      ]);
+    }
+  });
+
+  test("stores usage and finds it", async () => {
+    const client_id = (await api("POST", "/clients", { name: "Acme" })).body.data.id;
+    const product_id = (await api("POST", "/products", { name: "Tokens" })).body.data.id;
+    const model = { billing_type_id: 2, name: "Per token", price: 0.01, currency: "USD", description: "" };
+    const billing_model_id = (await api("POST", "/billing-models", model)).body.data.id;
+    const ids = { client_id, product_id, billing_model_id, external_subscription_id: "tokens" };
+    const started_at = new Date(Date.now() - 86_400_000).toISOString();
+    const subscription = { name: "Acme, tokens", started_at, ...ids };
+    expect((await api("POST", "/subscriptions", subscription)).status).toBe(201);
+    const event = {
+      id: Bun.randomUUIDv7(),
+      external_subscription_id: "tokens",
+      timestamp: Date.now(),
+      usage: 12,
+    };
+    expect((await api("POST", "/usage/events", event)).body.data).toMatchObject({ accepted: 1 });
+    expect(await stored()).toBe(1);
+  });
+
+  test("answers an AI agent, with what it loads at its first message", async () => {
+    const token = await authorize(server.url, { email: "admin@example.com", password: PASSWORD });
+    const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "billing_find_clients" } };
+    const answer = await fetch(`${server.url}/api/v1/mcp`, {
+      method: "POST",
+      headers: {
+        authorization: `Bearer ${token}`,
+        accept: "application/json, text/event-stream",
+        "content-type": "application/json",
+        "mcp-protocol-version": "2025-06-18",
+      },
+      body: JSON.stringify(call),
+    });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("Acme")]);
+  });
+
+  test("adds companies and users beside a running server", async () => {
+    const company = ["company", "add", "--name", "Second", "--admin-email", "second@example.com"];
+    expect(await command(...company)).toMatchObject({ code: 0, out: expect.stringContaining("Second") });
+    const user = ["user", "add", "--company", "2", "--email", "u@example.com", "--role", "analyst"];
+    expect(await command(...user, "--password", PASSWORD)).toMatchObject({ code: 0 });
+    await server.signIn("u@example.com", PASSWORD);
+  });
+
+  test("says whether the server is well, by its exit code", async () => {
+    const url = ["--url", server.url];
+    expect(await command("health", ...url)).toMatchObject({ code: 0, err: "" });
+    expect(await command("health", "--ready", ...url)).toMatchObject({ code: 0, err: "" });
+    const nobody = await command("health", "--url", "http://127.0.0.1:1");
+    expect(nobody).toMatchObject({
+      code: 1,
+      err: expect.stringContaining("No answer from http://127.0.0.1:1"),
+    });
+  });
+
+  test("keeps what it answered through kill -9, imports a file, and passes its own checks", async () => {
+    server.kill("SIGKILL");
+    await server.exited;
+    const file = join(folder, "usage.csv");
+    const rows = [1, 2, 3].map((usage) => `tokens,${Date.now() - usage * 1_000},${usage}`);
+    writeFileSync(file, ["external_subscription_id,timestamp,usage", ...rows].join("\n"));
+    const imported = await command("import", "usage", file, "--company", "1");
+    expect(imported).toMatchObject({ code: 0, out: expect.stringContaining("3 accepted") });
+    const doctor = await command("doctor");
+    expect([doctor.code, doctor.out]).toEqual([0, expect.not.stringContaining("FAIL")]);
+    expect(doctor.out).toContain("4 events");
+  });
+
+  test("unpacks its library again where it is shorter, and starts; SIGTERM ends it with 0", async () => {
+    truncateSync(join(unpacked(), "libduckdb.so"), 1_000);
+    server = await start();
+    api = await server.signIn();
+    expect(await stored()).toBe(4);
+    server.kill("SIGTERM");
+    expect(await server.exited).toBe(0);
+  });
+});
