@@ -22,6 +22,13 @@ export function integer(min: number, max: number) {
   };
 }
 
+/** A share of all: `0.05`. */
+export function share(value: string): number {
+  const number = Number(value);
+  if (/^\d*\.?\d+$/.test(value) && number <= 1) return number;
+  throw new BadSetting("must be a number from 0 to 1, such as 0.05");
+}
+
 export function oneOf<const V extends string>(values: readonly V[]) {
   return (value: string): V => {
     const found = values.find((candidate) => candidate === value);
@@ -34,6 +41,13 @@ export function origin(value: string): string {
   const url = URL.parse(value);
   if (url && /^https?:$/.test(url.protocol) && url.pathname === "/" && !url.search) return url.origin;
   throw new BadSetting("must be an http or https origin such as https://billing.example.com");
+}
+
+/** An http or https URL, which may have a path. */
+export function httpUrl(value: string): string {
+  const url = URL.parse(value);
+  if (url && /^https?:$/.test(url.protocol) && !url.search && !url.hash) return url.href;
+  throw new BadSetting("must be an http or https URL such as http://localhost:4318");
 }
 
 /** An origin that secrets and money may go to: https, and http on this machine only. */

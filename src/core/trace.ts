@@ -32,10 +32,13 @@ export interface Tracer {
 
 let tracer: Tracer | null = null;
 
-/** Sets where the spans of this process go; null: nowhere. @public */
+/** Sets where the spans of this process go; null: nowhere. */
 export function setTracer(next: Tracer | null): void {
   tracer = next;
 }
+
+/** Whether spans are recorded: for work that only they need. */
+export const isTracing = (): boolean => tracer !== null;
 
 const UNRECORDED: Span = { set: () => undefined, fail: () => undefined };
 

@@ -3,6 +3,7 @@ import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
 import { unavailableError } from "../store/constraints.ts";
 import { errorResponse } from "./errors.ts";
+import { traceIdsOf } from "./trace_request.ts";
 
 const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
@@ -24,7 +25,12 @@ export function errorHandler({ log, refusals, clock }: Deps, routesOf: () => Any
       if (!app_error || app_error.kind === "unavailable") {
         // A long segment is a link's secret.
         const shown = path.replaceAll(/[^/]{100,}/g, "…");
-        const call = { request_id: headers["x-request-id"], method: request.method, path: shown };
+        const call = {
+          request_id: headers["x-request-id"],
+          method: request.method,
+          path: shown,
+          ...traceIdsOf(request),
+        };
         log.error({ err: error, ...call }, app_error ? "unavailable" : "internal error");
       }
       const answer = app_error

@@ -7,6 +7,7 @@ import type { Deps } from "../app/deps.ts";
 import { answers, dataOf, ErrorBody } from "./responses.ts";
 import { type Exchange, handle, type Row, type Schemas, type ServedRow } from "./handle.ts";
 import { fromStrings } from "./params.ts";
+import { traceRequest } from "./trace_request.ts";
 import { type Audience, levelsOf } from "./audience.ts";
 
 /** `GET /clients/:id`. */
@@ -138,8 +139,10 @@ export function routes(group: Group, rows: readonly Row[]) {
       app.route(
         row.method,
         row.path,
-        async ({ request, server, set, params, query }) =>
-          handle(deps, row, { request, server, set, params, query }),
+        async ({ request, server, set, params, query, route: template }) =>
+          traceRequest({ request, route: template, set }, () =>
+            handle(deps, row, { request, server, set, params, query }),
+          ),
         hooks,
       );
     }

@@ -7,7 +7,8 @@ import { mediaTypeOf, readJson } from "../http/body.ts";
 import { errorResponse } from "../http/errors.ts";
 import { publicOrigin } from "../http/origin.ts";
 import type { ListeningServer } from "../http/address.ts";
-import { bearerOf, callerOf, isLate } from "../http/authentication.ts";
+import { type Arrived, bearerOf, callerOf, isLate } from "../http/authentication.ts";
+import { traceRequest } from "../http/trace_request.ts";
 import { countRequest, watchAddress, watchLargeBody } from "../http/rate_limits.ts";
 import type { ToolCall } from "./call_tool.ts";
 import type { Handler } from "./handler.ts";
@@ -45,25 +46,27 @@ export function mcpEndpoint(deps: Deps, loadTools: () => Promise<readonly Tool[]
     return handler(request, body, call);
   }
 
+  async function answer({ request, server, set }: Arrived): Promise<Response> {
+    const origin = publicOrigin(deps.config, server);
+    rejectForeignOrigin(request, origin, server);
+    const request_id = String(set.headers["x-request-id"]);
+    const refuse = (error: AppError) => {
+      watchAddress(deps, request, server);
+      deps.refusals.count(request, error, deps.clock.now());
+      const refused = errorResponse(error, { "x-request-id": request_id });
+      refused.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
+      return refused;
+    };
+    const actor = await authenticate(deps, request);
+    if (actor instanceof AppError) return refuse(actor);
+    countRequest(deps, actor);
+    watchLargeBody(deps, request, actor);
+    return serve(request, callerOf(deps, actor, { request, server, set }), refuse);
+  }
+
   return new Elysia({ name: "mcp" }).post(
     "/mcp",
-    async ({ request, server, set }) => {
-      const origin = publicOrigin(deps.config, server);
-      rejectForeignOrigin(request, origin, server);
-      const request_id = String(set.headers["x-request-id"]);
-      const refuse = (error: AppError) => {
-        watchAddress(deps, request, server);
-        deps.refusals.count(request, error, deps.clock.now());
-        const answer = errorResponse(error, { "x-request-id": request_id });
-        answer.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
-        return answer;
-      };
-      const actor = await authenticate(deps, request);
-      if (actor instanceof AppError) return refuse(actor);
-      countRequest(deps, actor);
-      watchLargeBody(deps, request, actor);
-      return serve(request, callerOf(deps, actor, { request, server, set }), refuse);
-    },
+    async (context) => traceRequest(context, () => answer(context)),
     { parse: "none", detail: { hide: true } },
   );
 }

@@ -53,8 +53,23 @@ export interface OpenOptions {
 
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
 export async function openDeps(config: Config, options: OpenOptions = {}): Promise<Deps> {
-  const { without_stores = false } = options;
   const log = openLog(config.log_level);
+  const stopTracing = await openTracing(config, log);
+  try {
+    const opened = await openServices(config, log, options);
+    const close = async () => {
+      await opened.close();
+      await stopTracing();
+    };
+    return { ...opened, close };
+  } catch (error) {
+    await stopTracing();
+    throw error;
+  }
+}
+
+async function openServices(config: Config, log: Log, options: OpenOptions): Promise<Deps> {
+  const { without_stores = false } = options;
   if (!without_stores) takeDataDir(config.data_dir, log);
   const metrics = openMetrics({ log, max_age_ms: options.metrics_age_ms });
   const watch = new Watch(config, log, options);
@@ -142,6 +157,13 @@ async function openStores(config: Config, options: OpenOptions, watch: Watch, lo
     await store.close();
     throw error;
   }
+}
+
+/** Exports traces where that is configured; only then is what it takes loaded. Returns how to stop. */
+async function openTracing({ otlp_endpoint, traces_share }: Config, log: Log): Promise<() => Promise<void>> {
+  if (otlp_endpoint === null) return async () => undefined;
+  const { startTracing } = await import("./tracing.ts");
+  return startTracing({ endpoint: otlp_endpoint, share: traces_share, log });
 }
 
 /** Errors: throws when the folder can't be used. */

@@ -85,8 +85,10 @@ export async function openPostgres(url: string, constraints: Constraints, backed
       const outer = current.getStore();
       if (outer) return work(outer);
       begun++;
-      const inSpan = bindToSpan(work);
-      return observedTransaction(() => retried(() => transaction(inSpan))).finally(() => begun--);
+      return observedTransaction(() => {
+        const inSpan = bindToSpan(work);
+        return retried(() => transaction(inSpan));
+      }).finally(() => begun--);
     },
     lock: locks.take,
     stats: async () => ({ waiting: Math.max(0, begun - POOL), wal_bytes: null }),

@@ -7,6 +7,7 @@ const ROOT = join(import.meta.dir, "..", "..");
 const LOADED_LATER = [
   "/node_modules/@elysiajs/openapi/",
   "/node_modules/@modelcontextprotocol/server/",
+  "/node_modules/@opentelemetry/",
   "/node_modules/postgres/",
   "/node_modules/prom-client/",
   "/node_modules/zod/",
@@ -39,6 +40,7 @@ test("what it leaves out is loaded where it is used", async () => {
     "store/postgres.ts",
     "cli/import.ts",
     "server/tools.ts",
+    "server/tracing.ts",
   );
   expect(loadedLater(files)).toEqual(LOADED_LATER);
 });

@@ -10,6 +10,8 @@ const EXPORTED = {
   bills_due: "gauge",
   bills_failed: "gauge",
   build_info: "gauge",
+  clock_offset_seconds: "gauge",
+  disk_free_bytes: "gauge",
   event_loop_lag_seconds: "gauge",
   http_request_duration_seconds: "histogram",
   http_requests_total: "counter",
