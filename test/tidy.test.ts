@@ -34,6 +34,7 @@ const FLOORS = [
   ["main.ts"],
   ["cli"],
   ["server"],
+  ["backup"],
   ["loans", "emandate", "usage"],
   ["billing"],
   ["forms"],
