@@ -89,7 +89,7 @@ export class FileTarget implements Target {
     const folder = join(this.#folder, INCOMING);
     for (const { name } of await entriesBelow(folder)) {
       const found = await stat(join(folder, name)).catch(() => null);
-      if (found !== null && found.mtimeMs < Date.now() - LEFT_MS)
+      if (found !== null && found.mtimeMs < Temporal.Now.instant().epochMilliseconds - LEFT_MS)
         await rm(join(folder, name), { force: true });
     }
   }
@@ -106,7 +106,11 @@ async function entriesBelow(folder: string) {
 async function syncFolders(from: string, to: string): Promise<void> {
   for (let folder = from; ; folder = dirname(folder)) {
     const opened = await open(folder, "r");
-    await opened.sync().finally(() => opened.close());
+    try {
+      await opened.sync();
+    } finally {
+      await opened.close();
+    }
     if (folder === to || folder === dirname(folder) || folder.length < to.length) return;
   }
 }

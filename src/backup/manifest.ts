@@ -59,7 +59,6 @@ export type Manifest = Static<typeof Manifest>;
 
 /** An object that a manifest names. */
 export type BackupObject = Manifest["rows"];
-export type Segment = Manifest["segments"][number];
 
 const POINTS = "points/";
 const SUFFIX = ".json";

@@ -34,7 +34,7 @@ export class S3Target implements Target {
       const writer = file.writer({ partSize: PART_BYTES, queueSize: PARTS_AT_ONCE, retry: RETRIES });
       let waiting = 0;
       for await (const piece of content) {
-        writer.write(piece);
+        await writer.write(piece);
         waiting += piece.length;
         if (waiting < PART_BYTES) continue;
         waiting = 0;
@@ -63,7 +63,9 @@ export class S3Target implements Target {
           ...(token === undefined ? {} : { continuationToken: token }),
         });
         for (const { key, size = 0, lastModified } of page.contents ?? []) {
-          const modified_ms = lastModified === undefined ? Number.NaN : Date.parse(String(lastModified));
+          // One without a time counts as young: it is not removed.
+          const modified_ms =
+            lastModified === undefined ? Number.NaN : Temporal.Instant.from(lastModified).epochMilliseconds;
           found.push({ name: key.slice(this.#prefix.length), size, modified_ms });
         }
         token = page.nextContinuationToken;
