@@ -25,6 +25,7 @@ export const ON_SQLITE_ALONE = [
   "test/usage/{export,import,search,ingest}/**",
   "test/usage/subscription_key.test.ts",
   "test/{chaos,soak}/**",
+  "test/backup/{retention,target}.test.ts",
   // Protocols: the operations under them are tested beside their tables.
   "test/{contract,mcp}/**",
   "test/docs/{azure_trace,mcp_guide,webhooks_guide}.test.ts",
