@@ -18,7 +18,8 @@ export const runJobAction = action({
       throw wrongWords(`No such job: ${name}; known are ${JOBS.map((known) => known.name).join(", ")}`);
     const failures: string[] = [];
     const ran = await runJob(deps, found, (company_id, error) => {
-      failures.push(`company ${company_id}: ${error instanceof Error ? error.message : String(error)}`);
+      const message = error instanceof Error ? error.message : String(error);
+      failures.push(company_id === null ? message : `company ${company_id}: ${message}`);
     });
     if (!ran) throw new AppError("conflict", `Cannot run ${name}: another instance is at it`);
     if (failures.length > 0) throw new Error(`${name} failed for ${failures.join("; ")}`);

@@ -1,4 +1,5 @@
 import type { Context } from "../app/context.ts";
+import type { Deps } from "../app/deps.ts";
 import type { Wait } from "../app/guards.ts";
 import { call } from "../app/operation.ts";
 import { pruneAuthorizations } from "../access/oauth/service.ts";
@@ -24,13 +25,14 @@ import { listCompaniesWithDueConsents } from "../loans/consents/queries.ts";
 import { expireConsents } from "../loans/consents/service.ts";
 import { sweepLoanDocuments } from "../loans/documents/service.ts";
 import type { Reads } from "../store/store.ts";
+import { checkRecords } from "./check_records.ts";
 import { checkUsage, describeSums } from "../usage/consistency_check.ts";
 import { pruneWebhookLogs } from "../webhooks/deliveries/service.ts";
 import { resealWebhookSecrets } from "../webhooks/endpoints/service.ts";
 import { pruneEvents } from "../webhooks/events/service.ts";
 
 /**
- * A scheduled job, run for one company at a time. It does everything due by `ctx.now`, so that the next run makes up
+ * A scheduled job, run for one company at a time, or once for all of them. It does everything due by `ctx.now`, so that the next run makes up
  * for a missed one, and running twice does no harm.
  */
 export interface Job {
@@ -49,7 +51,9 @@ export interface Job {
   goes_on?: readonly Wait[];
   /** How many companies at once, where the job waits for others on the network; without it one by one. */
   at_once?: number;
-  run(ctx: Context): Promise<unknown>;
+  run?(ctx: Context): Promise<unknown>;
+  /** In place of `run`, for what is the deployment's and not a company's. */
+  whole?(deps: Deps): Promise<unknown>;
 }
 
 /** Every job, as `job --help` lists them. */
@@ -77,6 +81,13 @@ export const JOBS: readonly Job[] = [
       // The scheduler logs it as an error.
       if (found.different > 0) throw new Error(describeSums(found));
     },
+  },
+  {
+    name: "records_check",
+    summary: "Check the structure of the database's file",
+    cron: "20 5 4 * * *",
+    goes_on: ["disk", "clock"],
+    whole: checkRecords,
   },
   {
     name: "event_prune",

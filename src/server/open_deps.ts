@@ -2,6 +2,7 @@ import { join } from "node:path";
 import type { Deps } from "../app/deps.ts";
 import { Background } from "../core/background.ts";
 import type { Config } from "../core/config.ts";
+import { damagedAtStart } from "../core/damage.ts";
 import { openDataDir } from "../core/data_dir.ts";
 import { makePrivate } from "../core/file_permissions.ts";
 import { RateLimiter } from "../core/rate_limiter.ts";
@@ -28,6 +29,7 @@ import { exposeMetrics } from "./expose_metrics.ts";
 import { loadJwtSecret } from "./jwt_secret.ts";
 import { openUsage, unopenedUsage } from "./open_usage.ts";
 import { CONSTRAINTS } from "./schema.ts";
+import { isDamage } from "../store/constraints.ts";
 import { openStore } from "../store/open.ts";
 import type { Store } from "../store/store.ts";
 import { UNOPENED_STORE } from "../store/unopened_store.ts";
@@ -181,6 +183,8 @@ async function openTransactional(config: Config, backed_up = false): Promise<Sto
   try {
     return await openStore({ ...config, backed_up }, CONSTRAINTS);
   } catch (error) {
+    if (database_url === null && isDamage(error))
+      throw damagedAtStart(`The database ${join(data_dir, "meterhouse.sqlite")}`, error);
     const place = database_url === null ? `SQLite in ${data_dir}` : `PostgreSQL at ${hostOf(database_url)}`;
     throw new Error(`Cannot open ${place}: ${reasonOf(error)}`, { cause: error });
   }

@@ -1,10 +1,12 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
 import { join, resolve } from "node:path";
+import { damagedAtStart } from "../core/damage.ts";
 import type { Config } from "../core/config.ts";
 import type { Log } from "../core/log.ts";
 import { defaultUsageMemory } from "../core/memory.ts";
 import type { Clock } from "../core/time.ts";
+import { isDamageAtOpening } from "../usage_store/duckdb/engine/engine.ts";
 import type { Store } from "../store/store.ts";
 import { LIMITS } from "../usage/limits.ts";
 import { LinkedUsage } from "../usage/store_link/link.ts";
@@ -56,6 +58,8 @@ export async function openUsage(
     is_there: existsSync(path),
     accepts: accept_usage,
     open: (admit) => openDuckDb({ ...usageOptions(config, log), path, admit, check_room: checkRoom }),
+  }).catch((error: unknown) => {
+    throw isDamageAtOpening(error) ? damagedAtStart(`The usage store ${path}`, error) : error;
   });
   return { usage: observedUsage(linked.usage), accepted: linked.accepted, close: () => linked.close() };
 }

@@ -9,8 +9,8 @@ import { saveSuccess } from "./job_runs/queries.ts";
 import { type Job, JOBS } from "./jobs.ts";
 import { listCompanies } from "../tenancy/companies/queries.ts";
 
-/** Learns of a company for which a job failed. */
-type OnFailure = (company_id: number, error: unknown) => void;
+/** Learns of a company for which a job failed; null: it is none of a company. */
+type OnFailure = (company_id: number | null, error: unknown) => void;
 
 /** How often a job that waits looks whether it may begin. */
 const WAIT_MS = 1_000;
@@ -30,8 +30,14 @@ export async function runJob(deps: Deps, job: Job, onFailure?: OnFailure): Promi
   const lock = await deps.store.lock(`job ${job.name}`);
   if (lock === null) return false;
   try {
-    const ids = (await listCompanies(deps.store.read)).map(({ id }) => id);
-    if (await runForAll(deps, job, ids, onFailure)) await saveRun(deps, job);
+    const runAll = async () =>
+      runForAll(
+        deps,
+        job,
+        (await listCompanies(deps.store.read)).map(({ id }) => id),
+        onFailure,
+      );
+    if (await (job.whole ? runFor(deps, job, null, onFailure) : runAll())) await saveRun(deps, job);
   } finally {
     await lock.release();
   }
@@ -53,20 +59,22 @@ async function runForAll(
 }
 
 /** Whether it ended well. */
-async function runFor(deps: Deps, job: Job, company_id: number, onFailure?: OnFailure): Promise<boolean> {
+async function runFor(
+  deps: Deps,
+  job: Job,
+  company_id: number | null,
+  onFailure?: OnFailure,
+): Promise<boolean> {
   if (deps.background.is_stopping) return false;
   const began_ms = performance.now();
   const request_id = Bun.randomUUIDv7();
-  const ctx = deps.openContext({
-    actor: { kind: "system", company_id },
-    origin: "job",
-    request_id,
-    address: null,
-  });
+  const work = async (): Promise<unknown> => {
+    if (company_id === null) return job.whole?.(deps);
+    const actor = { kind: "system", company_id } as const;
+    return job.run?.(deps.openContext({ actor, origin: "job", request_id, address: null }));
+  };
   try {
-    await span(`job ${job.name}`, { parent: null, attributes: { "meterhouse.job": job.name } }, () =>
-      job.run(ctx),
-    );
+    await span(`job ${job.name}`, { parent: null, attributes: { "meterhouse.job": job.name } }, work);
     return true;
   } catch (error) {
     // One company's trouble must not keep the others waiting; the next run tries again.

@@ -2,6 +2,7 @@ import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from "node:fs
 import { dirname, join } from "node:path";
 import { errorCode } from "../core/error_code.ts";
 import type { WriteContent } from "../core/download.ts";
+import { damagedError } from "../core/damage.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
 import { KeyedMutex } from "../core/keyed_mutex.ts";
@@ -109,9 +110,19 @@ export class BlobStore {
     return removed;
   }
 
-  /** The content of a file, piece by piece. Errors: throws when it is not there. */
+  /**
+   * The content of a file, piece by piece; all of it is hashed first. Errors: unavailable when it is not what was stored;
+   * throws when it is not there.
+   */
   async read(company_id: number, sha256: string): Promise<WriteContent> {
-    const file = await open(this.#pathOf(company_id, sha256), "r");
+    const path = this.#pathOf(company_id, sha256);
+    const file = await open(path, "r");
+    try {
+      if ((await hashOf(file)) !== sha256) throw damagedError("documents", new Error(`${path} is damaged`));
+    } catch (error) {
+      await file.close();
+      throw error;
+    }
     return async (write) => {
       try {
         for await (const piece of piecesOf(file)) await write(piece);
@@ -128,14 +139,12 @@ export class BlobStore {
     if (found === null) return "is missing";
     if (found.size !== size) return `has ${found.size} bytes instead of ${size}`;
     if (!reads) return null;
-    const hasher = new Bun.CryptoHasher("sha256");
     const file = await open(path, "r");
     try {
-      for await (const piece of piecesOf(file)) hasher.update(piece);
+      return (await hashOf(file)) === sha256 ? null : "has other bytes than were stored";
     } finally {
       await file.close();
     }
-    return hasher.digest("hex") === sha256 ? null : "has other bytes than were stored";
   }
 
   async #removeUnused(company_id: number, sha256: string, usedAmong: FindUsed): Promise<boolean> {
@@ -224,11 +233,18 @@ export class StagedFile {
   }
 }
 
+async function hashOf(file: FileHandle): Promise<string> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for await (const piece of piecesOf(file)) hasher.update(piece);
+  return hasher.digest("hex");
+}
+
 async function* piecesOf(file: FileHandle): AsyncGenerator<Uint8Array> {
-  for (;;) {
+  for (let at = 0; ; ) {
     const piece = new Uint8Array(READ_BYTES);
-    const { bytesRead } = await file.read(piece, 0, READ_BYTES);
+    const { bytesRead } = await file.read(piece, 0, READ_BYTES, at);
     if (bytesRead === 0) return;
+    at += bytesRead;
     yield piece.subarray(0, bytesRead);
   }
 }

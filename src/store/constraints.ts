@@ -1,3 +1,4 @@
+import { damagedError } from "../core/damage.ts";
 import { AppError } from "../core/errors.ts";
 
 /** What breaking a constraint means to the caller, by its name. */
@@ -66,15 +67,25 @@ const UNAVAILABLE_CODES = new Set([
   "57P03", // cannot_connect_now
 ]);
 
-/** What a database says that has no room: SQLite's errors of input and output mostly are of a full disk too. */
-const STORAGE_FULL_CODES = /^(SQLITE_FULL|SQLITE_IOERR.*|53100)$/;
+/**
+ * What a database or file system says that has no room or may not be written. SQLite's errors of input and output mostly
+ * are of a full disk too, and it can't open its files on one that is read-only.
+ */
+const STORAGE_CODES = /^(SQLITE_(FULL|IOERR|READONLY|CANTOPEN).*|ENOSPC|EDQUOT|EROFS|EIO|EFBIG|53100|58030)$/;
+
+/** What a database says that can't make sense of its own files. */
+const DAMAGE_CODES = /^(SQLITE_(CORRUPT|NOTADB).*|XX001|XX002)$/;
+
+/** Whether an error is that of a database whose files are damaged. */
+export const isDamage = (error: unknown): boolean => DAMAGE_CODES.test(sqlState(error) ?? "");
 
 /** The error of a database that can't answer or store now, or null when it is another. */
 export function unavailableError(error: unknown): AppError | null {
   const state = sqlState(error);
   if (state === undefined) return null;
-  if (STORAGE_FULL_CODES.test(state)) {
-    const message = "The database can't store anything now, its disk is full or fails: try again later";
+  if (DAMAGE_CODES.test(state)) return damagedError("records", error);
+  if (STORAGE_CODES.test(state)) {
+    const message = "Nothing can be stored now, the disk is full, read-only or fails: try again later";
     return new AppError("unavailable", message, { retry_after_s: 30, cause: error });
   }
   if (!UNAVAILABLE_CODES.has(state)) return null;

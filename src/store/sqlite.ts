@@ -16,6 +16,8 @@ import { ReadSnapshot } from "./read_snapshot.ts";
 import { observedTransaction } from "./meters.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
+import { quickCheck } from "./quick_check.ts";
+import { logProblem } from "./sqlite_log.ts";
 import { migrateSqlite } from "./migrate.sqlite.ts";
 import type { Queries, Reads, Run, Store } from "./store.ts";
 
@@ -24,6 +26,8 @@ const kit = columnKit(sqliteColumns);
 /** Opens (and makes, and migrates) the SQLite file. One writer behind a queue, one read-only connection. */
 export async function openSqlite(file: string, constraints: Constraints): Promise<Store> {
   mkdirSync(dirname(file), { recursive: true });
+  const problem = await logProblem(`${file}-wal`);
+  if (problem !== null) throw Object.assign(new Error(problem), { code: "SQLITE_CORRUPT" });
   const writer = connect(file, { create: true, readwrite: true });
   writer.run("PRAGMA journal_mode = WAL");
   // FULL: an answered write survives a power cut, not only a crash of the process.
@@ -70,6 +74,7 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
     lock: ownLocks(),
     stats: async () => ({ waiting: commits.waiting, wal_bytes: await sizeOf(`${file}-wal`) }),
     serverTime: async () => null,
+    check: () => quickCheck(file),
     async ping() {
       reader.query("SELECT 1").get();
     },

@@ -63,6 +63,8 @@ export interface Store {
   stats(): Promise<StoreState>;
   /** The time of the database server, by a clock of its own; null where there is none. Errors: as `ping`. */
   serverTime(): Promise<Temporal.Instant | null>;
+  /** What is wrong with the structure of the database's file: nothing, or the first problems. It reads all of it. */
+  check(): Promise<string[]>;
   /** Whether the database answers. Errors: throws when it does not. */
   ping(): Promise<void>;
   close(): Promise<void>;

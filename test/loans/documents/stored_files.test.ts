@@ -1,8 +1,9 @@
 import { beforeAll, describe, expect, test } from "bun:test";
-import { statSync, utimesSync } from "node:fs";
+import { readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { checkFiles } from "../../../src/loans/documents/file_check.ts";
 import { TestClock, useService } from "../../support/harness.ts";
+import { flipBit } from "../../support/flip_bits.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { type Borrowing, filesOf, folderOf, idOf, openBorrowing, PDF, sha256 } from "./fixtures.ts";
 
@@ -19,6 +20,19 @@ const folder = () => folderOf(service);
 async function sweep(): Promise<void> {
   expect(await runNamedJob(service, "loan_documents")).toBe(true);
 }
+
+test("a document with a flipped bit is a 503, not another document", async () => {
+  const bytes = `${PDF} to be damaged`;
+  const id = (await loans.upload(await loans.apply(), { bytes })).body.data.id;
+  const download = () => loans.lender("GET", `/lender/documents/${id}/content`);
+  expect([(await download()).status, (await download()).body]).toEqual([200, bytes]);
+  const path = join(folder(), sha256(bytes).slice(0, 2), sha256(bytes));
+  writeFileSync(path, flipBit(readFileSync(path), 20, 3));
+  const { status, body } = await download();
+  expect([status, body.error]).toEqual([503, expect.stringContaining("stored data is damaged")]);
+  writeFileSync(path, bytes);
+  expect((await download()).status).toBe(200);
+});
 
 describe("deletion", () => {
   test("a file goes with the last document that has its content", async () => {

@@ -5,6 +5,7 @@ import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { unmendable } from "../../../core/exit_codes.ts";
 import { admitProgram } from "../../../core/min_program.ts";
+import { logProblem } from "./log_check.ts";
 import { insertMeta } from "./meta.ts";
 import { CREATE_META, CREATE_TABLES, MIN_PROGRAM, SCHEMA_VERSION } from "./schema.ts";
 import { asText, query } from "./sql.ts";
@@ -56,6 +57,8 @@ async function open(
   known_key?: Uint8Array,
 ): Promise<Database> {
   await untilReleased(real_path);
+  const problem = logProblem(`${path}.wal`);
+  if (problem !== null) throw new Error(problem);
   const instance = await create(path, limits);
   let is_open = true;
   const release = (): void => {

@@ -44,6 +44,19 @@ const INTERNAL = /INTERNAL Error/;
 const OUT_OF_MEMORY = /Out of Memory Error|failed to (?:pin block|allocate)|could not allocate block/;
 const OUT_OF_DISK = /IO Error|No space left on device|File too large|max_temp_directory_size/;
 
+/** Messages of a block or a log whose checksum is not that of its bytes. */
+const DAMAGE = /Corrupt (?:database|WAL) file|Failure while replaying WAL file|computed checksum/;
+
+/** What opening a file also says of one that is damaged. */
+const DAMAGE_AT_OPENING =
+  /not a valid DuckDB database file|Failed to read WAL|Serialization Error|INTERNAL Error|unordered_map|older versions of the DuckDB|newer version of DuckDB/;
+
+export const isDamageAtOpening = (error: unknown): boolean =>
+  isDamage(error) || DAMAGE_AT_OPENING.test(String(error));
+
+/** Whether an error is that of a damaged file. */
+export const isDamage = (error: unknown): boolean => DAMAGE.test(String(error));
+
 /**
  * One instance of the engine; everything that writes goes through it.
  *

@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
-import { type Engine, rolledBack, shortage, unavailable } from "./engine.ts";
+import { damagedError } from "../../../core/damage.ts";
+import { type Engine, isDamage, rolledBack, shortage, unavailable } from "./engine.ts";
 import { type QueueMember, FairQueue, type QueueLimits } from "./fair_queue.ts";
 
 /** A query that waits for a connection. */
@@ -92,7 +93,7 @@ export class Readers {
     } catch (cause) {
       const error = this.#engine.judge(cause, "query", member);
       if (late) throw timeoutError(timeout_ms, error);
-      throw shortageError(error) ?? error;
+      throw isDamage(error) ? damagedError("usage", error) : (shortageError(error) ?? error);
     } finally {
       clearTimeout(timer);
       if (in_transaction) void this.#end(member, connection);
