@@ -1,23 +1,29 @@
-# Dependencies in a stage of their own, so that a change to the source does not install them again.
-FROM oven/bun:1.4.5 AS dependencies
+# The program as one file (decision 0193), on a base with libc, libstdc++ and certificates, and no shell.
+FROM oven/bun:1.4.5 AS build
 WORKDIR /app
-COPY package.json bun.lock bunfig.toml ./
+# Dependencies first, so that a change to the source does not install them again.
+COPY package.json bun.lock bunfig.toml tsconfig.json ./
 RUN bun install --production --frozen-lockfile
-
-FROM oven/bun:1.4.5
-WORKDIR /app
-COPY --from=dependencies /app/node_modules ./node_modules
-COPY package.json bunfig.toml tsconfig.json LICENSE ./
 COPY data/migrations ./data/migrations
 COPY data/seed ./data/seed
+COPY scripts ./scripts
 COPY src ./src
-RUN mkdir -m 0700 /data && chown bun:bun /data
-USER bun
-# Long usage queries must not hold up other native calls: the thread pool is read before any code runs.
+ARG COMMIT=unknown
+ARG COMMIT_DATE=unknown
+# A volume takes the owner and mode that its folder has here.
+RUN bun scripts/compile.ts --outfile /image/program/usr/local/bin/meterhouse \
+  && mkdir -p /image/volume/data && chmod 0700 /image/volume/data
+
+FROM gcr.io/distroless/cc-debian12
+COPY --from=build /image/program/ /
+COPY --from=build --chown=10001:10001 /image/volume/ /
+COPY LICENSE /usr/share/doc/meterhouse/LICENSE
+USER 10001:10001
+# DuckDB is unpacked into DATA_DIR/cache: the root may be read-only.
 ENV NODE_ENV=production UV_THREADPOOL_SIZE=16 DATA_DIR=/data
 VOLUME /data
 EXPOSE 3000
-HEALTHCHECK --interval=10s --timeout=3s --start-period=15s \
-  CMD ["bun", "-e", "process.exit((await fetch('http://127.0.0.1:' + (process.env.PORT || 3000) + '/health').catch(() => ({}))).ok ? 0 : 1)"]
+HEALTHCHECK --interval=10s --timeout=5s --start-period=15s CMD ["/usr/local/bin/meterhouse", "health"]
 # Without a shell between, SIGTERM reaches the server, which then answers what is in flight.
-CMD ["bun", "src/main.ts", "serve"]
+ENTRYPOINT ["/usr/local/bin/meterhouse"]
+CMD ["serve"]

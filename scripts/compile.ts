@@ -52,8 +52,12 @@ function unpackDuckDb(assets: string): BunPlugin {
   return {
     name: "unpack DuckDB",
     setup(build) {
-      const { ResultType, StatementType } = createRequire(import.meta.url)(join(folder, "duckdb.node"));
-      const known = { __esModule: false, ResultType, StatementType };
+      const bindings: Record<string, unknown> = createRequire(import.meta.url)(join(folder, "duckdb.node"));
+      const constants = Object.getOwnPropertyNames(bindings).map((name) => [name, bindings[name]]);
+      const known = {
+        __esModule: false,
+        ...Object.fromEntries(constants.filter(([, value]) => typeof value !== "function")),
+      };
       const standIn = join(ROOT, "src/usage_store/duckdb/engine/unpacked_bindings.ts");
       build.onLoad({ filter: /node-bindings\/duckdb\.js$/ }, () => ({
         loader: "js",
@@ -65,6 +69,7 @@ function unpackDuckDb(assets: string): BunPlugin {
 
 /** What git says; `unknown` where the sources are not in a repository. */
 function git(...words: string[]): string {
+  if (Bun.which("git") === null) return "unknown";
   const { exitCode, stdout } = Bun.spawnSync(["git", ...words], { cwd: ROOT });
   return exitCode === 0 ? stdout.toString().trim() : "unknown";
 }
@@ -79,8 +84,8 @@ async function compile(outfile: string): Promise<void> {
       root: join(ROOT, "src"),
       plugins: [unpackDuckDb(assets)],
       define: {
-        BUILD_COMMIT: JSON.stringify(git("rev-parse", "--short", "HEAD")),
-        BUILD_DATE: JSON.stringify(git("log", "-1", "--format=%cs")),
+        BUILD_COMMIT: JSON.stringify(process.env.COMMIT ?? git("rev-parse", "--short", "HEAD")),
+        BUILD_DATE: JSON.stringify(process.env.COMMIT_DATE ?? git("log", "-1", "--format=%cs")),
       },
       target: "bun",
       // What is loaded later is parsed later; files that Workers share are there once.

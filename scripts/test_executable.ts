@@ -18,7 +18,8 @@ const chosen = files.filter((_, i) => {
 const folder = mkdtempSync(join(tmpdir(), "meterhouse-executable-"));
 const TEST_PROGRAM = join(folder, "meterhouse");
 const env = { ...process.env, TEST_PROGRAM, TEST_STORE: values.store };
-const run = (...command: string[]) => Bun.spawn(command, { env, stdout: "inherit", stderr: "inherit" }).exited;
+const run = (...command: string[]) =>
+  Bun.spawn(command, { env, stdout: "inherit", stderr: "inherit" }).exited;
 let code = await run("bun", "scripts/compile.ts", "--outfile", TEST_PROGRAM);
 if (code === 0) code = await run("bun", "test", "--timeout", "120000", ...chosen.map((file) => `./${file}`));
 rmSync(folder, { recursive: true, force: true });

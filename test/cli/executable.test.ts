@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import {
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -30,8 +31,7 @@ const command = (...words: string[]) => run(words, env, program, folder);
 let server: ServerProcess;
 let api: Api;
 /** The events of the whole store. */
-const stored = async () =>
-  (await api("POST", "/usage/search", { relative: "last_90d" })).body.meta.total;
+const stored = async () => (await api("POST", "/usage/search", { relative: "last_90d" })).body.meta.total;
 
 beforeAll(async () => {
   mkdirSync(folder);
@@ -68,6 +68,13 @@ describe("the executable", () => {
       new RegExp(`^meterhouse ${version} \\(([0-9a-f]{7,}, \\d{4}-\\d\\d-\\d\\d|unknown, unknown)\\)\n$`),
     );
     expect((await command("--help")).out).toContain("Usage: meterhouse COMMAND");
+  });
+
+  test("writes nothing for a command that needs no usage", async () => {
+    const other = join(place, "other");
+    const { code, out } = await run(["openapi"], { ...env, HOME: other, DATA_DIR: other }, program, folder);
+    expect([code, JSON.parse(out).openapi]).toEqual([0, "3.1.0"]);
+    expect(existsSync(other)).toBe(false);
   });
 
   test("has a pool of 16 native threads, in the process that was started", () => {

@@ -5,7 +5,7 @@ type Bindings = Record<PropertyKey, unknown>;
 
 /**
  * DuckDB's native functions as the executable has them: unpacked and loaded with the first use of one, so that
- * commands without usage write nothing. `known` is what its library reads before that. `scripts/compile.ts` puts this
+ * commands without usage write nothing. `known` are its constants, which are read before that. `scripts/compile.ts` puts this
  * in the place of @duckdb/node-bindings.
  */
 export function unpackedBindings(known: Bindings, files: readonly PackedFile[]): Bindings {
