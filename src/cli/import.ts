@@ -1,32 +1,18 @@
-import { existsSync, rmSync } from "node:fs";
-import { basename, resolve } from "node:path";
-import type { Deps } from "../app/deps.ts";
-import { call } from "../app/operation.ts";
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
 import type { Company } from "../tenancy/companies/model.ts";
-import { listCompanies } from "../billing/companies/service.ts";
 import { ROLES } from "../usage/import/columns_sql.ts";
 import type { RoleSources } from "../usage/import/column_sources.ts";
-import { openUsageFile, type UsageFile } from "../usage/import/file.ts";
-import { engineReason, FILE_FORMATS, type FileFormat } from "../usage/import/file_head.ts";
-import {
-  importUsage,
-  listSubscriptionKeys,
-  recognizeImport,
-  stageUsageImport,
-  startUsageImport,
-} from "../usage/import/service.ts";
-import type { ImportSource } from "../usage/import/model.ts";
-import type { EventRows } from "../usage_store/event_rows.ts";
+import { openUsageFile } from "../usage/import/file.ts";
+import { FILE_FORMATS, type FileFormat } from "../usage/import/file_head.ts";
 import { wrongWords } from "../core/exit_codes.ts";
-import {
-  type Command,
-  commandContext,
-  operatorContext,
-  optional,
-  requiredId,
-  type Arguments,
-  withDeps,
-} from "./command.ts";
+import { type Command, optional, type Arguments, requiredId, withDeps } from "./command.ts";
+import { listCompaniesAction } from "./company.ts";
+import { importHere } from "./import_here.ts";
+import { importThrough } from "./import_through_server.ts";
+import { performAt, untilStarted } from "./perform.ts";
+import { SILENT } from "./progress.ts";
+import { findServer, type ServerConnection } from "./server_connection.ts";
 
 export const importCommand: Command = {
   name: "import",
@@ -46,9 +32,10 @@ EXPR is a column, or an expression in DuckDB's SQL: --usage "input_tokens + outp
 --subscription "'tokens'", --timestamp "strptime(day, '%d/%m/%Y')", --id "md5('b' || line)::UUID".
 What is in brackets is the column by default. One row is one event, by the rules of POST /usage/events.
 Importing a file again stores nothing twice, importing one that has grown its new rows only. Two imports that take different things from one file need --id.
-The server must be stopped: one process at a time may open the embedded usage store.`,
+Works beside a running server, and with --server through one elsewhere: the file and its expressions are read here.`,
   operands: 2,
   choices: ["usage"],
+  remote: true,
   options: {
     company: { type: "string" },
     format: { type: "string" },
@@ -63,17 +50,40 @@ The server must be stopped: one process at a time may open the embedded usage st
     checkPaths(path, rejects);
     const format = formatOf(words, path);
     const file = await openUsageFile(path, format, sourcesOf(words));
+    const work = { path, file, format, rejects };
     try {
-      await withDeps(async (deps) => {
-        const company = await chooseCompany(deps, words);
-        await call(commandContext(deps, company.id), startUsageImport, { file: basename(path), format });
-        await importFile(deps, company, path, file, new Rejects(rejects));
-      });
+      const server = await findServer(words);
+      if (server !== null) return await importAt(server, words, work);
+      try {
+        await withDeps(async (deps) => {
+          const company = chooseCompany((await listCompaniesAction.run(deps, {}, SILENT)).companies, words);
+          await importHere(deps, company.id, { ...work, whom: whomOf(company) });
+        });
+      } catch (error) {
+        await importAt(await untilStarted(words, error), words, work);
+      }
     } finally {
       file.close();
     }
   },
 };
+
+/** As the operator for a company, or as the user or API key of SERVER_TOKEN for its own. */
+async function importAt(server: ServerConnection, words: Arguments, work: Work): Promise<void> {
+  if (!server.is_operator) {
+    if (words.values.company !== undefined)
+      throw wrongWords("--company is the operator's: SERVER_TOKEN has a company of its own");
+    return importThrough({ server, base: "/api/v1/usage" }, { ...work, whom: server.name });
+  }
+  const { companies } = await performAt(server, listCompaniesAction, {}, SILENT);
+  const company = chooseCompany(companies, words);
+  const base = `/operator/companies/${company.id}/usage`;
+  return importThrough({ server, base }, { ...work, whom: whomOf(company) });
+}
+
+type Work = Omit<Parameters<typeof importThrough>[1], "whom">;
+
+const whomOf = ({ id, name }: Pick<Company, "id" | "name">) => `company ${id} (${name})`;
 
 function checkPaths(path: string, rejects: string): void {
   if (!existsSync(path)) throw new Error(`Cannot read ${path}: there is no such file`);
@@ -102,8 +112,8 @@ function sourcesOf(words: Arguments): RoleSources {
   return sources;
 }
 
-async function chooseCompany(deps: Deps, words: Arguments): Promise<Company> {
-  const companies = await call(operatorContext(deps), listCompanies, {});
+/** The company that the words name, or the only one. Errors: wrong words. */
+export function chooseCompany<C extends { id: number }>(companies: readonly C[], words: Arguments): C {
   if (words.values.company !== undefined) {
     const id = requiredId(words, "company");
     const named = companies.find((company) => company.id === id);
@@ -113,156 +123,4 @@ async function chooseCompany(deps: Deps, words: Arguments): Promise<Company> {
   const [only] = companies;
   if (only !== undefined && companies.length === 1) return only;
   throw wrongWords(`--company is required: there are ${companies.length} companies`);
-}
-
-async function importFile(
-  deps: Deps,
-  company: Company,
-  path: string,
-  file: UsageFile,
-  rejects: Rejects,
-): Promise<void> {
-  const started = performance.now();
-  const endProgress = openProgress(path, company, file);
-  const { subscription_field } = file;
-  const done = { rows: 0, accepted: 0, duplicates: 0, rejected: 0 };
-  try {
-    const keys = await call(commandContext(deps, company.id), listSubscriptionKeys, { subscription_field });
-    const source = once(() => recognize(deps, company, path));
-    const shared = { subscription_field, keys, source };
-    // A context a block: `now` must keep up with a long import.
-    const context = () => commandContext(deps, company.id);
-    const stage = async (block: EventRows) => {
-      const input = { ...shared, block };
-      await call(context(), stageUsageImport, input);
-      return input;
-    };
-    for await (const input of prefetch(file.readBlocks(keys), stage)) {
-      const { block } = input;
-      const result = await call(context(), importUsage, input);
-      for (const row of result.rejected) await rejects.write(row);
-      done.rows += block.rows;
-      done.accepted += result.accepted;
-      done.duplicates += result.duplicates;
-      done.rejected += result.rejected.length;
-    }
-    for await (const lines of file.readBrokenLines()) {
-      for (const line of lines) await rejects.write(line);
-      done.rejected += lines.length;
-    }
-  } catch (error) {
-    throw new Error(
-      `Stopped after ${done.rows} rows: ${engineReason(error)}; importing the file again goes on from there`,
-      {
-        cause: error,
-      },
-    );
-  } finally {
-    endProgress();
-    await rejects.close();
-  }
-  const seconds = ((performance.now() - started) / 1_000).toFixed(1);
-  const { accepted, duplicates, rejected } = done;
-  console.log(`${accepted} accepted, ${duplicates} duplicates, ${rejected} rejected in ${seconds} s`);
-  if (rejected > 0) console.log(`Rejected rows and their reasons: ${rejects.path}`);
-  if (rejected > 0 && accepted + duplicates === 0) throw new Error(`Imported nothing: ${rejects.first}`);
-}
-
-/** Facts about the file that are shown where rows might count twice. */
-async function recognize(deps: Deps, company: Company, path: string): Promise<ImportSource> {
-  const file_name = basename(path);
-  const source = await call(commandContext(deps, company.id), recognizeImport, { path, file_name });
-  const before = source.beginnings.at(-1);
-  if (before !== undefined && before.bytes < source.bytes)
-    console.log(`It begins with a file that was imported before: its rows up to ${before.rows} count once`);
-  if (source.was_other) {
-    console.error(
-      `Warning: another ${file_name} was imported before, and rows without an id that stood in it count again; ` +
-        "import new rows only, or name rows by --id",
-    );
-  }
-  return source;
-}
-
-/** Computes a value at its first use. */
-function once<T>(work: () => Promise<T>): () => Promise<T> {
-  let result: Promise<T> | undefined;
-  return () => (result ??= work());
-}
-
-/** The items as `prepare` makes them, each fetched and prepared while the one before is used. */
-async function* prefetch<T, R>(
-  items: AsyncGenerator<T>,
-  prepare: (item: T) => Promise<R>,
-): AsyncGenerator<R> {
-  const prepareNext = async () => {
-    const { value, done } = await items.next();
-    return done === true ? undefined : { item: await prepare(value) };
-  };
-  const fetch = () => {
-    const fetched = prepareNext();
-    // It is awaited later, and may fail before.
-    fetched.catch(() => undefined);
-    return fetched;
-  };
-  for (let next = fetch(); ; ) {
-    const fetched = await next;
-    if (fetched === undefined) return;
-    next = fetch();
-    yield fetched.item;
-  }
-}
-
-/** How often a bar on a terminal is drawn anew, and a line is written elsewhere. */
-const BAR_MS = 250;
-const LINE_MS = 10_000;
-
-/** Shows how far the file is read, until the result is called. */
-function openProgress(path: string, { id, name }: Company, file: UsageFile): () => void {
-  const is_terminal = process.stderr.isTTY;
-  const title = `Importing ${basename(path)} for company ${id} (${name})`;
-  if (is_terminal) process.stderr.write(`${title}\n`);
-  else console.log(title);
-  const show = () => {
-    const bar = progressBar(file.share, file.rows_read);
-    if (is_terminal) process.stderr.write(`\r${bar}`);
-    else console.log(bar);
-  };
-  const timer = setInterval(show, is_terminal ? BAR_MS : LINE_MS);
-  return () => {
-    clearInterval(timer);
-    if (is_terminal) process.stderr.write("\r\u001B[K");
-  };
-}
-
-const BAR_WIDTH = 30;
-
-/** `[#########·····] 30 %  300 rows` */
-export function progressBar(share: number, rows: number): string {
-  const filled = Math.floor(Math.min(share, 1) * BAR_WIDTH);
-  const bar = `${"#".repeat(filled)}${"·".repeat(BAR_WIDTH - filled)}`;
-  return `[${bar}] ${Math.floor(Math.min(share, 1) * 100)} %  ${rows} rows`;
-}
-
-/** The side file of rejected rows, one JSON object a line; there is none when nothing is rejected. */
-class Rejects {
-  readonly path: string;
-  /** The first reason. */
-  first = "";
-  #writer: Bun.FileSink | undefined;
-
-  constructor(path: string) {
-    this.path = path;
-    rmSync(path, { force: true });
-  }
-
-  async write(rejected: { reason: string; row?: number; line?: number }): Promise<void> {
-    this.first ||= `${rejected.row === undefined ? `line ${rejected.line}` : `row ${rejected.row}`}: ${rejected.reason}`;
-    this.#writer ??= Bun.file(this.path).writer();
-    await this.#writer.write(`${JSON.stringify(rejected)}\n`);
-  }
-
-  async close(): Promise<void> {
-    await this.#writer?.end();
-  }
 }

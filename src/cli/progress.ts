@@ -11,8 +11,17 @@ export interface Progress extends Report {
   end(): void;
 }
 
+/** `now`: the title is shown at once; `look` reads how far the work is, where it does not say so by itself. */
+interface ProgressOptions {
+  now?: boolean;
+  look?: () => { share: number | null; text: string };
+}
+
+/** For work that is over at once. */
+export const SILENT: Report = { progress: () => undefined, line: () => undefined };
+
 /** `title` says what is done; it is written with the first sign of progress, or at once with `now`. */
-export function openProgress(title: string, { now = false }: { now?: boolean } = {}): Progress {
+export function openProgress(title: string, { now = false, look }: ProgressOptions = {}): Progress {
   const is_terminal = process.stderr.isTTY;
   let shown = "";
   let is_titled = false;
@@ -23,6 +32,10 @@ export function openProgress(title: string, { now = false }: { now?: boolean } =
     else console.log(title);
   };
   const show = () => {
+    if (look !== undefined) {
+      const { share, text } = look();
+      shown = progressBar(share, text);
+    }
     if (shown === "") return;
     if (is_terminal) process.stderr.write(`\r${shown}\u001B[K`);
     else console.log(shown);

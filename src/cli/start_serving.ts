@@ -9,6 +9,7 @@ import { followZoneRules } from "../billing/billing_model_changes/service.ts";
 import { interruptRuns } from "../billing/runs/service.ts";
 import { releaseIdempotencyKeys } from "../idempotency/service.ts";
 import { randomPassword } from "../core/passwords.ts";
+import { removeSentBlocks } from "../usage/import/sent_block.ts";
 import { startJobs } from "../server/scheduler.ts";
 import { listen, type Server } from "../server/listen.ts";
 import { ACTIONS } from "./actions.ts";
@@ -28,6 +29,7 @@ export async function startServing(deps: Deps): Promise<Serving> {
   for (const id of await listFollowingCompanies(deps.store.read, deps.clock.now())) {
     await call(commandContext(deps, id), followZoneRules, {});
   }
+  removeSentBlocks(deps.config.data_dir);
   const server = await listen(deps, ACTIONS);
   const stopJobs = startJobs(deps);
   return {

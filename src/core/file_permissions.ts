@@ -2,7 +2,7 @@ import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 /** Names of the service's files in its data directory, with those that exist only while it runs. */
-const OURS = /^(meterhouse\.sqlite|usage\.duckdb|jwt_secret|documents|control)/;
+const OURS = /^(meterhouse\.sqlite|usage\.duckdb|jwt_secret|documents|control|import_blocks)/;
 
 /**
  * Removes other users' permissions from the files of the data directory: those of a version that left them readable,

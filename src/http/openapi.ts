@@ -59,6 +59,7 @@ export function describe(app: AnyElysia): JsonObject {
     // The generator drops responses without a schema: files are described by the route itself.
     if (route) Object.assign(route.responses ?? {}, asJson(hooks.detail?.responses ?? {}));
     if (route && API_KEYS_ONLY.test(path)) route.security = [{ apiKey: [] }];
+    if (route && isForUsersAndKeys(hooks.row)) route.security = [{ bearer: [] }, { apiKey: [] }];
     if (route && hooks.row?.takes_key) describeKey(route);
     if (route) describeResponses(route);
   }
@@ -84,6 +85,9 @@ export function describe(app: AnyElysia): JsonObject {
     },
   };
 }
+
+const isForUsersAndKeys = (row?: ServedRow) =>
+  row !== undefined && row.levels.includes("company") && row.levels.includes("ingest");
 
 /** The same routes with schemas where the generator expects them: in the app, Elysia would check by them. */
 function withSchemas(app: AnyElysia): AnyElysia {

@@ -103,28 +103,35 @@ function rowOf<I extends TObject, O extends TSchema>(
 }
 
 /** A route that reads its own body or writes its own response; its schemas only document it. */
-export function endpoint<P extends TObject>(
+export function endpoint<P extends TObject, Q extends TObject>(
   line: Line,
-  { status = 200, params, response, detail }: EndpointOptions<P>,
-  serve: (exchange: Exchange<Static<P>>) => Promise<unknown>,
+  { status = 200, params, query, response, detail }: EndpointOptions<P, Q>,
+  serve: (exchange: Exchange<Static<P> & Static<Q>>) => Promise<unknown>,
 ): Row {
   const [method = "", path = ""] = line.split(" ");
   return {
     method,
     path,
-    schemas: { ...(params && { params: fromStrings(params) }), response },
+    schemas: {
+      ...(params && { params: fromStrings(params) }),
+      ...(query && { query: fromStrings(query) }),
+      response,
+    },
     detail,
     reads_body: false,
     is_list: false,
-    async run(exchange: Exchange<Static<P>>) {
+    async run(exchange: Exchange<Static<P> & Static<Q>>) {
       return { status, answer: await serve(exchange) };
     },
   };
 }
 
-interface EndpointOptions<P extends TObject> extends Pick<Schemas, "response">, Pick<Row, "detail"> {
+interface EndpointOptions<P extends TObject, Q extends TObject>
+  extends Pick<Schemas, "response">,
+    Pick<Row, "detail"> {
   status?: number;
   params?: P;
+  query?: Q;
 }
 
 /** Serves the routes of a group, as a plugin of the app. */

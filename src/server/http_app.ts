@@ -41,6 +41,7 @@ import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
 import { exportLinkRoutes, myUsageExportRoutes, usageExportRoutes } from "../usage/export/routes.ts";
+import { importRoutes } from "../usage/import/routes.ts";
 import { ingestRoutes } from "../usage/ingest/routes.ts";
 import { myUsageSearchRoutes, usageSearchRoutes } from "../usage/search/routes.ts";
 import { userRoutes } from "../access/users/routes.ts";
@@ -101,6 +102,7 @@ export function buildApp(deps: Deps, actions: Actions = {}) {
         .use(formRoutes(deps))
         .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
+        .use(importRoutes(deps))
         .use(exportLinkRoutes(deps))
         .use(usageExportRoutes(deps))
         .use(usageSearchRoutes(deps))

@@ -40,6 +40,26 @@ export const LIMITS = {
   usage_import_slice: 2_000,
   /** Imported files of a company that are recognized when imported again, the newest. */
   usage_imports: 10_000,
+  /** A block that a command or a program sends (POST /usage/import): Parquet, five columns of text. */
+  usage_block_rows: 500_000,
+  usage_block_bytes: 64 * 1024 * 1024,
+  /** Its texts, unpacked; one of them; its Parquet footer. */
+  usage_block_text_bytes: 256 * 1024 * 1024,
+  usage_block_value_bytes: 128 * 1024,
+  usage_block_footer_bytes: 1024 * 1024,
+  /** How long it may take to arrive, and to be read. */
+  usage_block_ms: 300_000,
+  usage_block_read_ms: 60_000,
+  /** Blocks on disk at once: in all, and of one company. One is read at a time. */
+  usage_blocks: 6,
+  usage_blocks_company: 2,
+  /** Of a block's rows, as many are stored at once: what else the service does waits no longer. */
+  usage_block_slice: 24 * 2_048,
+  /** Rejected rows that its answer names. */
+  usage_block_rejects: 100_000,
+  /** What an import by a command sends at once: every rejected row is named. */
+  usage_sent_rows: 100_000,
+  usage_sent_text_bytes: 32 * 1024 * 1024,
   /** Rows sampled for the keys of a file. */
   usage_import_sample: 10_000,
   /** Events that may wait for their commit; beyond, ingest answers 503. */

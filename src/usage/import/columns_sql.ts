@@ -71,6 +71,26 @@ const TEXTS = `to_json([${["problem", "id", "subscription", "timestamp", "usage"
   .map((name) => `x_${name}::VARCHAR`)
   .join(", ")}])::VARCHAR`;
 
+/**
+ * Selects the problem, the five columns of a block for a server, as texts, and their bytes. Of a row with a problem there
+ * is only that.
+ */
+export function textsSql({ from, problem, values }: Pick<FileRows, "from" | "problem" | "values">): string {
+  const type = (role: Role) => values.get(role)?.type ?? "VARCHAR";
+  const given = [...values].map(([role, { sql }]) => `${sql} AS x_${role}`);
+  const given_rows = `SELECT (${problem})::VARCHAR AS x_problem, ${given.join(", ")} FROM ${from}`;
+  const cast_rows = `SELECT *, ${castSql(type("timestamp"), "x_timestamp", "BIGINT")} AS x_moment FROM (${given_rows})`;
+  const text_rows = `SELECT x_problem, x_id::VARCHAR AS id, x_subscription::VARCHAR AS subscription,
+    coalesce((${momentSql(type("timestamp"))})::VARCHAR, x_timestamp::VARCHAR) AS timestamp,
+    x_usage::VARCHAR AS usage, x_metadata::VARCHAR AS metadata FROM (${cast_rows})`;
+  const texts = ["id", "subscription", "timestamp", "usage", "metadata"];
+  const lengths = texts.map((name) => `coalesce(strlen(${name}), 0)`);
+  const judged_rows = `SELECT *, coalesce(x_problem, CASE WHEN greatest(${lengths.join(", ")}) > ${LIMITS.usage_block_value_bytes}
+      THEN 'has a value of over ${LIMITS.usage_block_value_bytes} bytes' END) AS problem FROM (${text_rows})`;
+  return `SELECT problem, ${texts.map((name) => `CASE WHEN problem IS NULL THEN ${name} END AS ${name}`).join(", ")},
+    CASE WHEN problem IS NULL THEN ${lengths.join(" + ")} ELSE 0 END::INTEGER AS bytes FROM (${judged_rows})`;
+}
+
 /** A cast of a value, null unless it is text or has the type already. */
 function castSql(type: string, value: string, wanted: string): string {
   return type === wanted ? value : type === "VARCHAR" ? `TRY_CAST(${value} AS ${wanted})` : `NULL::${wanted}`;

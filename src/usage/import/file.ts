@@ -6,20 +6,21 @@ import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { chunks } from "../../core/chunk.ts";
 import { LIMITS } from "../limits.ts";
 import {
-  ABSENT,
   type ChosenSources,
   chooseSources,
   OPTIONAL_ROLES,
   rawColumns,
   type RoleSources,
   textOrNull,
-  textRows,
   valuesOf,
 } from "./column_sources.ts";
-import { blockSql, canonicalPattern, KEYS_TYPE, type RoleValues } from "./columns_sql.ts";
+import { blockSql, canonicalPattern, KEYS_TYPE } from "./columns_sql.ts";
 import { engineReason, type FileFormat, type FileHead, readHead } from "./file_head.ts";
+import { blocksOf, metadataKeys, showProgress } from "./blocks.ts";
 import { csvTable, type FileTable, ndjsonTable, parquetTable } from "./file_tables.ts";
-import { EventBlock } from "../../usage_store/duckdb/append/event_block.ts";
+import { type OutgoingBlock, outgoingBlocks } from "./outgoing_blocks.ts";
+import type { ImportSource } from "./model.ts";
+import type { EventBlock } from "../../usage_store/duckdb/append/event_block.ts";
 import { Parameters, query } from "../../usage_store/duckdb/engine/sql.ts";
 
 /** A line that could not be parsed as a row, and is not counted as one. */
@@ -42,6 +43,8 @@ export interface UsageFile {
    * `subscription_field`. Errors: throws when the rest of the file can't be read.
    */
   readBlocks(keys: readonly string[]): AsyncGenerator<EventBlock>;
+  /** Reads the rows in order into blocks for a server, which `folder` holds one after the other. Errors: as `readBlocks`. */
+  readOutgoing(folder: string, source: () => Promise<ImportSource>): AsyncGenerator<OutgoingBlock>;
   /** Reads the broken lines, block by block; complete once all rows were read. */
   readBrokenLines(): AsyncGenerator<BrokenLine[]>;
   close(): void;
@@ -88,6 +91,14 @@ export async function openUsageFile(
         const sql = blockSql({ ...rows, canonical, has_keys: keys.length > 0 });
         yield* readBlocks(connection, sql, (count) => (rows_read += count));
       },
+      readOutgoing: (folder, source) =>
+        outgoingBlocks(connection, rows, {
+          connect: () => instance.connect(),
+          folder,
+          source,
+          field: chosen.composite ? "subscription_id" : "external_subscription_id",
+          countRows: (count) => (rows_read += count),
+        }),
       readBrokenLines: () => readBrokenLines(connection, table),
       close,
     };
@@ -135,21 +146,6 @@ async function selectNdjsonRows(
   return selectRows(await ndjsonTable(connection, path, head), sources);
 }
 
-/** The metadata keys of the file's first rows. */
-async function metadataKeys(
-  connection: DuckDBConnection,
-  from: string,
-  values: RoleValues,
-): Promise<string[]> {
-  const { sql } = values.get("metadata") ?? ABSENT;
-  const rows = await textRows(
-    connection,
-    `SELECT DISTINCT unnest(CASE WHEN json_valid(metadata) THEN json_keys(metadata) END)
-    FROM (SELECT (${sql})::VARCHAR AS metadata FROM ${from} LIMIT ${LIMITS.usage_import_sample})`,
-  );
-  return rows.flatMap(([key]) => key ?? []);
-}
-
 /** Creates the enum type that numbers the keys, in their order. */
 async function numberKeys(connection: DuckDBConnection, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
@@ -173,18 +169,8 @@ async function* readBlocks(
   sql: string,
   countRows: (count: number) => void,
 ): AsyncGenerator<EventBlock> {
-  // The engine reads on while a block is stored.
-  await connection.run(`SET streaming_buffer_size = '${LIMITS.usage_import_buffer}'`);
-  await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
-  let block = new EventBlock(1, LIMITS.usage_import_block);
-  for await (const chunk of await connection.stream(sql)) {
-    block.add(chunk);
-    countRows(chunk.rowCount);
-    if (!block.is_full) continue;
-    yield block;
-    block = new EventBlock(block.first_row + block.rows, LIMITS.usage_import_block);
-  }
-  if (block.rows > 0) yield block;
+  await showProgress(connection);
+  yield* blocksOf(connection, sql, { size: LIMITS.usage_import_block, countRows });
 }
 
 async function* readBrokenLines(

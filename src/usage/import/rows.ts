@@ -65,6 +65,14 @@ export function writeDerivedId(words: Uint32Array, at: number, digest: Uint8Arra
   words[at + 2] = row;
 }
 
+/** The digits of a derived id before those of the row's number, which are the last ten. */
+export function derivedIdPrefix(digest: Uint8Array): string {
+  const words = new Uint32Array(4);
+  writeDerivedId(words, 0, digest, 0);
+  const hex = [1, 0, 3, 2].map((word) => (words[word] ?? 0).toString(16).padStart(8, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5").slice(0, -10);
+}
+
 /** One rejected row for each position with problems, its reasons joined. */
 export function rejectedRows(problems: readonly Problem[], row_of: readonly number[]): RejectedRow[] {
   const reasons = new Map<number, string[]>();

@@ -12,7 +12,7 @@ import { storeFresh } from "../ingest/store_fresh.ts";
 import { resolveEvents } from "../ingest/resolve_events.ts";
 import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "./model.ts";
 import { digestOf, readSource } from "./source.ts";
-import { type ImportSource } from "./model.ts";
+import { type FileSource } from "./model.ts";
 import { findMeteredSubscriptions } from "../ingest/queries.ts";
 import { listExternalIds } from "../queries.ts";
 import { listUsageImports, saveUsageImport } from "./queries.ts";
@@ -55,7 +55,7 @@ export const recognizeImport = operation({
   name: "recognize_import",
   permission: "usage:write",
   input: strict({ path: Type.String(), file_name: Type.String() }),
-  output: Type.Unsafe<ImportSource>(Type.Any()),
+  output: Type.Unsafe<FileSource>(Type.Any()),
   async run(ctx, { path, file_name }) {
     const known = await listUsageImports(readTx(ctx), LIMITS.usage_imports);
     return readSource(path, file_name, known);
@@ -119,8 +119,11 @@ async function deriveIds(
   const file = await source();
   const { file_name, digest, bytes } = file;
   // Before they are stored: a record of more rows than are stored does no harm.
-  const imported = { file_name, digest, bytes, rows: block.first_row + block.rows - 1 };
-  await unaudited_store.tx((q) => saveUsageImport({ q, scope: scopeOf(actor), now }, imported));
+  const last_row = block.first_row + block.rows - 1;
+  if (file_name !== null)
+    await unaudited_store.tx((q) =>
+      saveUsageImport({ q, scope: scopeOf(actor), now }, { file_name, digest, bytes, rows: last_row }),
+    );
   const ids_by_key = new Map<string, Uint8Array>();
   for (const row of rows) {
     const hex = digestOf(file, block.first_row + row);

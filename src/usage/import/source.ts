@@ -1,4 +1,4 @@
-import type { ImportSource, KnownImport } from "./model.ts";
+import type { FileSource, ImportSource, KnownImport } from "./model.ts";
 
 /**
  * The content that rows without an id take theirs from, so that a file, and one that has grown since, is stored once.
@@ -10,7 +10,7 @@ export async function readSource(
   path: string,
   file_name: string,
   imports: readonly KnownImport[],
-): Promise<ImportSource> {
+): Promise<FileSource> {
   const sizes = [...new Set(imports.map(({ bytes }) => bytes))].toSorted((a, b) => a - b);
   const hasher = new Bun.CryptoHasher("sha256");
   const digests = new Map<number, string>();

@@ -46,7 +46,7 @@ function isForAudience({ error }: Json): boolean {
 function audienceOf(path: string): "lender" | "agent" | "usage" | "users" {
   const [, first, second] = path.split("/");
   if (first === "lender" || first === "agent") return first;
-  return first === "usage" && second === "events" ? "usage" : "users";
+  return first === "usage" && ["events", "import", "imports"].includes(second ?? "") ? "usage" : "users";
 }
 
 describe("a key's token", () => {
