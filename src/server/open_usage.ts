@@ -97,6 +97,8 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
     export: failUnopened,
     check: failUnopened,
     rebuildSums: failUnopened,
+    findUnerased: failUnopened,
+    erase: failUnopened,
     stats: () => ({
       index_entries: 0,
       index_bytes: 0,

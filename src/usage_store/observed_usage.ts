@@ -41,6 +41,8 @@ export function observedUsage(store: UsageStore): ObservedUsage {
     check: async (company_id, timeout_ms) =>
       remember(company_id, await question("check", () => store.check(company_id, timeout_ms))),
     rebuildSums: () => store.rebuildSums(),
+    findUnerased: (...args) => store.findUnerased(...args),
+    erase: (...args) => store.erase(...args),
     stats: () => store.stats(),
     ping: (timeout_ms) => store.ping(timeout_ms),
     close: () => store.close(),

@@ -244,6 +244,17 @@ export interface KnownWindow extends UsageWindow {
   last_seq: number;
 }
 
+/** The events whose metadata is to be erased: those that meet every condition, were stored by `last_seq`, and are not erased. */
+export interface ErasureQuery extends Pick<
+  EventFilter,
+  "company_id" | "subscription_ids" | "start_ms" | "end_ms" | "metadata"
+> {
+  /** Lower-case UUIDs. */
+  ids?: readonly string[] | undefined;
+  /** A result of `lastSeq`. */
+  last_seq: number;
+}
+
 /** The size of the index, which has an entry for every stored event, and the state of the engine. */
 export interface StoreStats {
   index_entries: number;
@@ -275,8 +286,8 @@ export interface UsageStore {
   /**
    * Stores events, all or none, and resolves when they are durable: they survive the kill of the
    * process and a power cut. An id that the company has already, stored or earlier in the same call, is a
-   * duplicate when the content is the same (subscription, usage by value, metadata, and timestamp unless
-   * the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
+   * duplicate when the content is the same (subscription, usage by value, metadata unless that was erased, and
+   * timestamp unless the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
    * Errors: invalid when events with `only_if_stored` are new, with `details` naming each as `/3/timestamp`
    * with that text; else conflict when the content is other, with `details` naming the first 100 positions
    * as `/3/id`; unavailable when too many events are pending, the commit failed (sending the same ids again is
@@ -336,6 +347,16 @@ export interface UsageStore {
 
   /** Rebuilds the sums from the events; appends wait meanwhile. */
   rebuildSums(): Promise<void>;
+
+  /** The ids of at most `limit` events to erase, in no particular order; none when all are erased. */
+  findUnerased(query: ErasureQuery, limit: number, timeout_ms: number): Promise<string[]>;
+
+  /**
+   * Replaces the metadata of the company's events of these ids by `{"erased": true}`, and resolves when that is durable.
+   * All else of them stays, and so do all sums and digests; ids that it does not have are passed over. May be repeated.
+   * Errors: unavailable when nothing was changed.
+   */
+  erase(company_id: number, ids: readonly string[]): Promise<void>;
 
   stats(): StoreStats;
 

@@ -14,6 +14,7 @@ import type {
   UsageWindow,
   WindowSum,
 } from "../../src/usage_store/port.ts";
+import { erasureCases } from "./conformance_erasure.ts";
 import { searchCases } from "./conformance_search.ts";
 import { modelEvent, someEvents } from "./arbitrary_events.ts";
 import { windowTotal } from "./reference_model.ts";
@@ -42,6 +43,7 @@ export function usageStoreConformance(name: string, open: OpenStore): void {
     concurrencyCases();
     searchCases({ store: () => store, company });
     totalsCases();
+    erasureCases({ store: () => store, company });
     test("close() refuses what comes after, and may be called twice", async () => {
       const own = await open();
       await own.close();

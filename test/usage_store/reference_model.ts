@@ -40,6 +40,11 @@ export function matching(events: readonly ModelEvent[], filter: EventFilter): Mo
   );
 }
 
+/** The events, with the metadata of some erased. */
+export function erased(events: readonly ModelEvent[], ids: ReadonlySet<string>): ModelEvent[] {
+  return events.map((event) => (ids.has(event.id) ? { ...event, object: { erased: true } } : event));
+}
+
 /** The events in the order of a search. */
 export function sorted(
   events: readonly ModelEvent[],

@@ -14,6 +14,7 @@ import { type IndexFile, openIndex, SnapshotWriter } from "./index/inventory.ts"
 import { metadataKeys } from "./query/metadata_keys.ts";
 import { haveLateEvents } from "./query/late_events.ts";
 import type { Parts } from "./maintain/components.ts";
+import { eraseMetadata, findUnerased } from "./maintain/erase.ts";
 import { lostError, Recovery } from "./maintain/recovery.ts";
 import { newestPage } from "./query/newest.ts";
 import { unbound } from "./query/rollup.ts";
@@ -30,6 +31,7 @@ import type {
   AggregateQuery,
   AggregateRow,
   AppendResult,
+  ErasureQuery,
   EventFilter,
   ExportOptions,
   ExportQuery,
@@ -273,6 +275,20 @@ class DuckDbUsageStore implements CompactableStore {
 
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck> {
     return this.#query(company_id, timeout_ms, (connection) => checkSums(connection, company_id));
+  }
+
+  findUnerased(query: ErasureQuery, limit: number, timeout_ms: number): Promise<string[]> {
+    return this.#query(query.company_id, timeout_ms, (connection) =>
+      findUnerased(connection, query, limit, this.#recovery.known),
+    );
+  }
+
+  async erase(company_id: number, ids: readonly string[]): Promise<void> {
+    const { known } = this.#recovery;
+    this.#recovery.checkWrites();
+    await this.#recovery.run(({ compactor }) =>
+      compactor.changeMetadata(company_id, (connection) => eraseMetadata(connection, company_id, ids, known)),
+    );
   }
 
   /** Runs several statements that see one instant. */

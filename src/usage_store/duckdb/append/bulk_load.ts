@@ -1,5 +1,6 @@
 import { type DuckDBConnection, DuckDBDataChunk, INTEGER } from "@duckdb/node-api";
 import { ROW } from "../../event_rows.ts";
+import { ERASED } from "../../metadata.ts";
 import type { LoadResult } from "../../port.ts";
 import { fingerprint } from "./append_request.ts";
 import { appendChunks } from "./append_chunks.ts";
@@ -10,7 +11,7 @@ import { SUMMED } from "./hour_sums.ts";
 import { EntryBlock } from "../index/inventory.ts";
 import type { SipHash } from "../index/siphash.ts";
 import { cutOff } from "../engine/readers.ts";
-import { asNumber, query } from "../engine/sql.ts";
+import { asNumber, query, quoteText } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
 import type { Writer } from "./writer.ts";
 
@@ -208,7 +209,7 @@ async function findRepeated(
       WHERE company_id = ${company_id} AND timestamp BETWEEN ${first_ms} AND ${last_ms}) AS stored
     ON stored.id = loaded.id AND stored.timestamp = loaded.timestamp
       AND stored.subscription_id = loaded.subscription_id AND stored.usage = loaded.usage
-      AND stored.metadata IS NOT DISTINCT FROM loaded.metadata`);
+      AND (stored.metadata IS NOT DISTINCT FROM loaded.metadata OR stored.metadata = ${quoteText(ERASED)})`);
   for await (const chunk of result) {
     for (const row of rawWords(chunk.getColumnVector(0)).subarray(0, chunk.rowCount)) repeated.add(row);
   }

@@ -2,6 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError, type ErrorDetail } from "../../../core/errors.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type AppendRequest, FINGERPRINT, usageOf, WORDS } from "./append_request.ts";
+import { ERASED } from "../../metadata.ts";
 import { type Candidate, findRows, type StoredRow } from "./stored_rows.ts";
 
 /** The result of deduplicating a request. */
@@ -165,7 +166,7 @@ function differences(before: Content, place: Place): string[] {
   if (repeat.subscription_id !== before.subscription_id) fields.push("subscription");
   if (event.timestamp_given && repeat.timestamp !== before.timestamp) fields.push("timestamp");
   if (repeat.millionths !== before.millionths) fields.push("usage");
-  if (repeat.metadata !== before.metadata) fields.push("metadata");
+  if (repeat.metadata !== before.metadata && before.metadata !== ERASED) fields.push("metadata");
   return fields;
 }
 

@@ -156,6 +156,17 @@ export class Compaction {
     );
   }
 
+  /** Changes the metadata of a company's stored events, in one transaction; appends go on meanwhile. */
+  async changeMetadata(
+    company_id: number,
+    change: (connection: DuckDBConnection) => Promise<void>,
+  ): Promise<void> {
+    while (this.#running !== undefined) await this.#running.catch(() => undefined);
+    await this.#runAlone(() =>
+      this.#group_sums.changeMetadata(this.#background, company_id, () => change(this.#connection)),
+    );
+  }
+
   #run(): Promise<void> {
     return this.#running ?? this.#runAlone(() => this.#compact());
   }

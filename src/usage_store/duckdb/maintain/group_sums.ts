@@ -123,6 +123,22 @@ export class GroupSums {
     }
   }
 
+  /**
+   * Changes the metadata of a company's events: its sums by metadata keys end in the same transaction, and the next query
+   * that they would suffice for has them made again.
+   */
+  async changeMetadata(work: Background, company_id: number, change: () => Promise<void>): Promise<void> {
+    const present = this.#summed.keys.get(company_id) ?? [];
+    const stale = [...present].filter((key) => key !== BY_SUBSCRIPTION).map((key) => ({ company_id, key }));
+    if (stale.length === 0) return work.transact(change);
+    const keys = stale.reduce((left, { key }) => withoutKey(left, company_id, key), this.#summed.keys);
+    await this.#change(work, { ...this.#summed, keys }, async () => {
+      await change();
+      for (const sums of stale) await deleteSums(work.connection, sums);
+    });
+    for (const sums of stale) this.#queries.set(nameOf(sums), { ...sums, count: ENOUGH_QUERIES - 1 });
+  }
+
   /** Makes all sums again from the events. */
   async rebuild(work: Background): Promise<void> {
     for (const sums of listSums(this.#summed.keys)) {
