@@ -41,23 +41,25 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
   called: Operation<I, O>,
   input: Static<I>,
 ): Promise<Static<O>> {
+  const recorded_input = withoutFields(input, called.withholds);
   try {
     authorise(ctx.actor, called.permission);
   } catch (error) {
-    ctx.refused(ctx, called.name, input);
+    ctx.refused(ctx, called.name, recorded_input);
     throw error;
   }
   const started = performance.now();
   let outcome: Outcome = "failed";
   try {
     if (called.waits_for_clock) ctx.guards.checkClock();
-    const run = () => ctx.record(ctx, called, input, (recorded) => called.run(recorded, input));
+    const run = () => ctx.record(ctx, called, recorded_input, (recorded) => called.run(recorded, input));
     const output = await (ctx.guards.disk.is_low && usesReserve(called) ? useReserve(run) : run());
     outcome = "ok";
     return output;
   } catch (error) {
     if (error instanceof AppError) outcome = "refused";
-    if (error instanceof AppError && error.kind === "forbidden") ctx.refused(ctx, called.name, input);
+    if (error instanceof AppError && error.kind === "forbidden")
+      ctx.refused(ctx, called.name, recorded_input);
     throw error;
   } finally {
     const duration_ms = performance.now() - started;
@@ -70,6 +72,11 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
       request_id: ctx.request_id,
     });
   }
+}
+
+function withoutFields(input: unknown, fields: readonly string[] | undefined): unknown {
+  if (fields === undefined || typeof input !== "object" || input === null) return input;
+  return Object.fromEntries(Object.entries(input).filter(([name]) => !fields.includes(name)));
 }
 
 function authorise(actor: Actor, permission: Permission): void {

@@ -15,6 +15,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   collections: async () => (await import("./collections.ts")).collections,
   clock: async () => (await import("./clock.ts")).clock,
   openapi: async () => (await import("./openapi.ts")).openapi,
+  erase: async () => (await import("./erase.ts")).erase,
   doctor: async () => (await import("./doctor.ts")).doctor,
   health: async () => (await import("./health.ts")).health,
   completion: async () => (await import("./completion.ts")).completion(loadAll),

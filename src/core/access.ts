@@ -23,6 +23,7 @@ export const PERMISSIONS = [
   "forms:write",
   "usage:read",
   "usage:write",
+  "usage:erase",
   "events:read",
   "webhooks:read",
   "webhooks:write",
@@ -65,8 +66,9 @@ const OPERATOR: readonly Permission[] = ["companies:read", "companies:write"];
 const admin = PERMISSIONS.filter(
   (permission) => permission !== "session:open" && !OPERATOR.includes(permission),
 );
-/** Who holds these decides who gets in, or where the company's data or money goes. */
+/** Who holds these decides who gets in, where the company's data or money goes, or what is gone for good. */
 const ADMIN_ONLY: readonly Permission[] = [
+  "usage:erase",
   "users:read",
   "users:write",
   "webhooks:read",

@@ -40,6 +40,7 @@ import { agentDocumentRoutes, agentUploadRoutes, lenderDocumentRoutes } from "..
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
+import { usageErasureRoutes } from "../usage/erasures/routes.ts";
 import { exportLinkRoutes, myUsageExportRoutes, usageExportRoutes } from "../usage/export/routes.ts";
 import { importRoutes } from "../usage/import/routes.ts";
 import { ingestRoutes } from "../usage/ingest/routes.ts";
@@ -104,6 +105,7 @@ export function buildApp(deps: Deps, actions: Actions = {}) {
         .use(ingestRoutes(deps))
         .use(importRoutes(deps))
         .use(exportLinkRoutes(deps))
+        .use(usageErasureRoutes(deps))
         .use(usageExportRoutes(deps))
         .use(usageSearchRoutes(deps))
         .use(myUsageExportRoutes(deps))

@@ -27,6 +27,8 @@ import { sweepLoanDocuments } from "../loans/documents/service.ts";
 import type { Reads } from "../store/store.ts";
 import { checkRecords } from "./check_records.ts";
 import { checkUsage, describeSums } from "../usage/consistency_check.ts";
+import { listCompaniesWithErasures } from "../usage/erasures/queries.ts";
+import { carryOutErasures } from "../usage/erasures/service.ts";
 import { pruneWebhookLogs } from "../webhooks/deliveries/service.ts";
 import { resealWebhookSecrets } from "../webhooks/endpoints/service.ts";
 import { pruneEvents } from "../webhooks/events/service.ts";
@@ -88,6 +90,13 @@ export const JOBS: readonly Job[] = [
     cron: "20 5 4 * * *",
     goes_on: ["disk", "clock"],
     whole: checkRecords,
+  },
+  {
+    name: "usage_erasures",
+    summary: "Carry out the erasures of usage metadata that were asked for",
+    cron: "* * * * * *",
+    due: listCompaniesWithErasures,
+    run: (ctx) => call(ctx, carryOutErasures, {}),
   },
   {
     name: "event_prune",

@@ -18,6 +18,8 @@ export const {
   unbilled_usage_checks,
   billing_records,
   usage_imports,
+  usage_erasures,
+  usage_erased_ids,
   usage_link,
   forms,
   events,

@@ -42,6 +42,7 @@ import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts"
 import { productTable } from "../billing/products/tables.ts";
 import { endedTokenTable } from "../access/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
+import { usageErasedIdsTable, usageErasureTable } from "../usage/erasures/tables.ts";
 import { usageImportTable } from "../usage/import/tables.ts";
 import { usageLinkTable } from "../usage/store_link/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
@@ -65,6 +66,8 @@ export const TABLES = {
   unbilled_usage_checks: unbilledUsageCheckTable,
   billing_records: billingRecordTable,
   usage_imports: usageImportTable,
+  usage_erasures: usageErasureTable,
+  usage_erased_ids: usageErasedIdsTable,
   usage_link: usageLinkTable,
   forms: formTable,
   events: eventTable,

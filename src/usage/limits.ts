@@ -62,6 +62,8 @@ export const LIMITS = {
   usage_sent_text_bytes: 32 * 1024 * 1024,
   /** Rows sampled for the keys of a file. */
   usage_import_sample: 10_000,
+  /** Events of an erasure that lose their metadata at once. */
+  usage_erasure_events: 10_000,
   /** Events that may wait for their commit; beyond, ingest answers 503. */
   usage_pending_events: 200_000,
   /** How long the comparison of sums with events may take. */

@@ -245,10 +245,8 @@ export interface KnownWindow extends UsageWindow {
 }
 
 /** The events whose metadata is to be erased: those that meet every condition, were stored by `last_seq`, and are not erased. */
-export interface ErasureQuery extends Pick<
-  EventFilter,
-  "company_id" | "subscription_ids" | "start_ms" | "end_ms" | "metadata"
-> {
+export interface ErasureQuery
+  extends Pick<EventFilter, "company_id" | "subscription_ids" | "start_ms" | "end_ms" | "metadata"> {
   /** Lower-case UUIDs. */
   ids?: readonly string[] | undefined;
   /** A result of `lastSeq`. */

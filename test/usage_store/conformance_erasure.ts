@@ -115,10 +115,7 @@ export function erasureCases({ store, company }: Subject): void {
     }
     expect(await erasing).toHaveLength(20);
     await appending;
-    const found = await store().aggregate(
-      { ...TOTAL, company_id, group_by: ["metadata:part"] },
-      TIMEOUT_MS,
-    );
+    const found = await store().aggregate({ ...TOTAL, company_id, group_by: ["metadata:part"] }, TIMEOUT_MS);
     expect(inOrder(found).map(({ keys, event_count }) => [keys[0], event_count])).toEqual([
       ["0", 20],
       ["1", 10],
@@ -147,11 +144,11 @@ export function erasureCases({ store, company }: Subject): void {
           expect(inOrder(await store().aggregate(question, TIMEOUT_MS))).toEqual(
             inOrder(groups(matching(left, question), question)),
           );
-          expect(inOrder(await store().aggregate(by_key, TIMEOUT_MS))).toEqual(
-            inOrder(groups(left, by_key)),
-          );
+          expect(inOrder(await store().aggregate(by_key, TIMEOUT_MS))).toEqual(inOrder(groups(left, by_key)));
           const page = { ...FIRST_PAGE, ...filter, company_id };
-          expect((await store().search(page, TIMEOUT_MS)).rows.map(({ id, metadata: found }) => [id, found])).toEqual(
+          expect(
+            (await store().search(page, TIMEOUT_MS)).rows.map(({ id, metadata: found }) => [id, found]),
+          ).toEqual(
             sorted(matching(left, page), page)
               .slice(0, page.limit)
               .map(({ id, object }) => [id, object]),

@@ -5,6 +5,7 @@ import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { unmendable } from "../../../core/exit_codes.ts";
 import { admitProgram } from "../../../core/min_program.ts";
+import { upgradeLayout } from "./layouts.ts";
 import { logProblem } from "./log_check.ts";
 import { insertMeta } from "./meta.ts";
 import { CREATE_META, CREATE_TABLES, MIN_PROGRAM, SCHEMA_VERSION } from "./schema.ts";
@@ -60,6 +61,10 @@ async function open(
   const problem = logProblem(`${path}.wal`);
   if (problem !== null) throw new Error(problem);
   const instance = await create(path, limits);
+  if (known_key === undefined && (await isUpgraded(instance, path))) {
+    instance.closeSync();
+    return open(path, real_path, limits);
+  }
   let is_open = true;
   const release = (): void => {
     if (is_open) instance.closeSync();
@@ -82,6 +87,17 @@ async function open(
     };
   } catch (error) {
     release();
+    throw error;
+  }
+}
+
+/** Whether the file was of an earlier layout and is written anew. Closes the instance when it fails. */
+async function isUpgraded(instance: DuckDBInstance, path: string): Promise<boolean> {
+  try {
+    await setUp(instance);
+    return await upgradeLayout(instance, path);
+  } catch (error) {
+    instance.closeSync();
     throw error;
   }
 }

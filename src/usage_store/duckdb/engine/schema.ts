@@ -34,6 +34,15 @@ export const EVENT_COLUMNS = {
  */
 export const HOT_TABLES = ["usage_hot_0", "usage_hot_1", "usage_hot_2", "usage_hot_3"] as const;
 export const EVENT_TABLES = [...HOT_TABLES, "usage_runs", "usage_settled"] as const;
+/** Every table. */
+export const STORED_TABLES = [
+  "usage_meta",
+  ...EVENT_TABLES,
+  "usage_hour_deltas",
+  "usage_hour_folds",
+  "usage_group_hours",
+  "usage_summed",
+] as const;
 export type HotTable = (typeof HOT_TABLES)[number];
 
 /**

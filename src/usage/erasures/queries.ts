@@ -1,0 +1,125 @@
+import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
+import type { Slice } from "../../core/pagination.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { insertRow } from "../../store/insert_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { UsageErasure } from "./model.ts";
+import { packIds } from "./packed_ids.ts";
+import { type ErasureConditions, usageErasedIdsTable, usageErasureTable } from "./tables.ts";
+
+/** An erasure that is under way. */
+export interface PendingErasure {
+  readonly id: number;
+  readonly conditions: ErasureConditions | null;
+  readonly last_seq: number | null;
+}
+
+/** The company's erasures, newest first. */
+export function listUsageErasures({ q, scope }: ReadTx, slice: Slice) {
+  const t = q.use(usageErasureTable);
+  const where = eq(t.company_id, scope.company_id);
+  return listRows(q, t, { columns: columnsOf(t, UsageErasure), where, order: desc(t.id), slice });
+}
+
+/** Writes down an erasure that is to be done. */
+export function insertUsageErasure(
+  { q, scope: { company_id }, now }: Tx,
+  conditions: ErasureConditions,
+): Promise<UsageErasure> {
+  const t = q.use(usageErasureTable);
+  const { subscription_ids, metadata, ids, start_ms, end_ms } = conditions;
+  const row = {
+    company_id,
+    status: "pending" as const,
+    subscription_ids: subscription_ids ? [...subscription_ids] : null,
+    metadata_keys: metadata ? Object.keys(metadata) : null,
+    ids: ids?.length ?? null,
+    start_time: start_ms ?? null,
+    end_time: end_ms ?? null,
+    erased: 0,
+    conditions,
+    last_seq: null,
+    finished_at: null,
+    ...stamped(now),
+  };
+  return insertRow(q, t, row, columnsOf(t, UsageErasure));
+}
+
+/** The companies with erasures to do. */
+export async function listCompaniesWithErasures(q: Reads): Promise<number[]> {
+  const t = q.use(usageErasureTable);
+  const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(eq(t.status, "pending"));
+  return rows.map(({ company_id }) => company_id);
+}
+
+/** The oldest erasure of the company that is not done. */
+export function findPendingErasure({ q, scope }: ReadTx): Promise<PendingErasure | undefined> {
+  const t = q.use(usageErasureTable);
+  return findRow(q, t, {
+    columns: { id: t.id, conditions: t.conditions, last_seq: t.last_seq },
+    where: and(eq(t.company_id, scope.company_id), eq(t.status, "pending")),
+    order: asc(t.id),
+    limit: 1,
+  });
+}
+
+/** Settles up to which event an erasure goes. */
+export async function beginErasure({ q, now }: Tx, id: number, last_seq: number): Promise<void> {
+  const t = q.use(usageErasureTable);
+  await q
+    .update(t)
+    .set({ last_seq, updated_at: iso(now) })
+    .where(eq(t.id, id));
+}
+
+/** Writes down the ids that are erased next, and counts them. */
+export async function insertErasedIds(
+  { q, scope: { company_id }, now }: Tx,
+  erasure_id: number,
+  ids: readonly string[],
+): Promise<void> {
+  const t = q.use(usageErasedIdsTable);
+  await insertRow(
+    q,
+    t,
+    { company_id, erasure_id, ids: packIds(ids), count: ids.length, shipped_at: null, created_at: iso(now) },
+    { id: t.id },
+  );
+  const erasures = q.use(usageErasureTable);
+  await q
+    .update(erasures)
+    .set({ erased: sql`${erasures.erased} + ${ids.length}`, updated_at: iso(now) })
+    .where(eq(erasures.id, erasure_id));
+}
+
+/** The ids that were written down last for an erasure: a killed process may not have erased them. */
+export async function findLastErasedIds({ q }: ReadTx, erasure_id: number): Promise<string | undefined> {
+  const t = q.use(usageErasedIdsTable);
+  const where = eq(t.erasure_id, erasure_id);
+  return (await findRow(q, t, { columns: { ids: t.ids }, where, order: desc(t.id), limit: 1 }))?.ids;
+}
+
+/** Ends an erasure: what it went by is forgotten. */
+export async function finishErasure({ q, now }: Tx, id: number): Promise<void> {
+  const t = q.use(usageErasureTable);
+  const done = { status: "done" as const, conditions: null, finished_at: iso(now), updated_at: iso(now) };
+  await q.update(t).set(done).where(eq(t.id, id));
+}
+
+/** Ids of erased events as they are written beside backups. */
+export interface ErasedIds {
+  readonly id: number;
+  readonly company_id: number;
+  /** Packed as packed_ids.ts has it. */
+  readonly ids: string;
+}
+
+/** Some rows of erased ids of every company, in order, after one of them. */
+export function listErasedIds(q: Reads, after_id: number, limit: number): Promise<ErasedIds[]> {
+  const t = q.use(usageErasedIdsTable);
+  const columns = { id: t.id, company_id: t.company_id, ids: t.ids };
+  return selectRows(q, t, { columns, where: gt(t.id, after_id), order: asc(t.id), limit });
+}
