@@ -11,6 +11,7 @@ const EXPORTED = {
   bills_failed: "gauge",
   build_info: "gauge",
   clock_offset_seconds: "gauge",
+  damage_met_total: "counter",
   disk_free_bytes: "gauge",
   event_loop_lag_seconds: "gauge",
   http_request_duration_seconds: "histogram",
@@ -47,7 +48,7 @@ const EXPORTED = {
 
 /** The labels, each with few values. None may name a company or client. */
 const LABELS = new Set(
-  "bun database job kind le method operation outcome result route status version".split(" "),
+  "bun database job kind le method operation outcome result route status store version".split(" "),
 );
 
 const clock = new MovingClock();

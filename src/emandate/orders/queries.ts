@@ -130,6 +130,7 @@ export async function countUnanswered(q: Reads, before: Temporal.Instant, bound:
   return countUpTo(q, t, {
     // As in the index.
     where: and(sql`awaits IN ('payment', 'confirmation')`, lt(t.submitted_at, iso(before))),
+    order: t.submitted_at,
     bound,
   });
 }

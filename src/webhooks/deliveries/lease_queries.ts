@@ -41,7 +41,7 @@ export async function listDueEndpoints(
 /** How many deliveries are pending, counted up to a bound; for metrics. */
 export function countPending(q: Reads, bound: number): Promise<number> {
   const t = q.use(webhookLogTable);
-  return countUpTo(q, t, { where: isNotNull(t.due_at), bound });
+  return countUpTo(q, t, { where: isNotNull(t.due_at), order: t.endpoint_id, bound });
 }
 
 /** Since when a delivery is due, of each of the first `limit` endpoints with a pending one; for metrics. */

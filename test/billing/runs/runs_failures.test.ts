@@ -24,6 +24,13 @@ async function openCompany(): Promise<Company> {
 
 const sumOf = (runs: Json[], what: string): number => runs.reduce((all, run) => all + run.counts[what], 0);
 
+/** The metric of subscriptions that can't be billed. */
+async function failedBills(): Promise<number> {
+  const { body } = await billing.service.deps.metrics.print();
+  expect(body).toMatch(/^meterhouse_bills_due 0$/m);
+  return Number(/^meterhouse_bills_failed (\d+)$/m.exec(body)?.[1]);
+}
+
 /** Makes the database refuse a subscription's bills. */
 async function refuseBillsOf(subscription_id: number): Promise<void> {
   const { data_dir, database_url } = billing.service.deps.config;
@@ -53,7 +60,9 @@ test("a model that can't be rated fails its subscriptions alone", async () => {
       await q.update(billing_models).set({ package_size }).where(eq(billing_models.id, model));
     });
   await setSize(null);
+  const failed_before = await failedBills();
   const run = await company.run();
+  expect(await failedBills()).toBe(failed_before + 1);
   expect(run.counts).toMatchObject({ subscriptions: 2, periods: 1, failed: 1 });
   expect(run.errors).toEqual([
     {
@@ -67,6 +76,7 @@ test("a model that can't be rated fails its subscriptions alone", async () => {
 
   await setSize("10");
   expect((await company.run()).counts).toMatchObject({ periods: 3, failed: 0 });
+  expect(await failedBills()).toBe(failed_before);
 });
 
 test("a record that can't be compared with fails its subscription alone", async () => {

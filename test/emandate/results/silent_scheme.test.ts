@@ -90,3 +90,21 @@ test.each(["by hand", "by time"])("does not hold up another's polling, %s", asyn
     await stop();
   }
 });
+
+test("a metric counts debits, amendments and terminations without a result for a day", async () => {
+  const unknown = async () =>
+    /^meterhouse_mandate_orders_unknown (\d+)$/m.exec((await service.deps.metrics.print()).body)?.[1];
+  const change = (hours: number, awaits: "authorization" | "confirmation" | null) =>
+    service.deps.store.tx(async (q) => {
+      const t = q.use(mandateOrderTable);
+      const submitted_at = iso(clock.now().subtract({ hours }));
+      await q.update(t).set({ submitted_at, awaits }).where(eq(t.id, 1));
+    });
+  const counted = [];
+  for (const awaits of ["authorization", "confirmation", null] as const) {
+    await change(25, awaits);
+    counted.push(await unknown());
+  }
+  await change(23, "confirmation");
+  expect([...counted, await unknown()]).toEqual(["0", "1", "0", "0"]);
+});
