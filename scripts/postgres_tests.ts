@@ -26,8 +26,8 @@ export const ON_SQLITE_ALONE = [
   "test/usage_store/**",
   "test/usage/{export,import,search,ingest}/**",
   "test/usage/subscription_key.test.ts",
-  "test/{chaos,soak}/**",
   "test/backup/{retention,target}.test.ts",
+  "test/{chaos,sim,soak}/**",
   // Protocols: the operations under them are tested beside their tables.
   "test/{contract,mcp}/**",
   "test/docs/{azure_trace,mcp_guide,webhooks_guide}.test.ts",

@@ -22,8 +22,6 @@ const RESTART_MS = 5_000;
 export interface ChaosPlan {
   rounds: number;
   seed: number;
-  /** Whether a restart that takes longer than 5 s is a failure: not beside other tests. */
-  judges_time: boolean;
   /** The works to choose from; all of them without names. */
   works?: readonly string[];
   progress(line: string): void;
@@ -43,7 +41,7 @@ export interface ChaosResult {
 
 const count = (n: number) => n.toLocaleString("en-US");
 
-/** The findings of rounds that all hold: the first that does not ends them. */
+/** The findings of rounds: the first that does not hold has ended them, but for slow restarts. */
 export function chaosFindings(result: ChaosResult): Finding[] {
   const { rounds, kills, longest_restart_ms, bills, debits, events, messages, works } = result;
   const holds = true;
@@ -52,7 +50,7 @@ export function chaosFindings(result: ChaosResult): Finding[] {
     {
       what: `restart ≤ ${RESTART_MS / 1_000} s`,
       measured: `longest ${Math.round(longest_restart_ms)} ms`,
-      holds,
+      holds: longest_restart_ms <= RESTART_MS,
     },
     { what: "usage events stored once each", measured: count(events), holds },
     { what: "bills proved from the stored events", measured: count(bills), holds },
@@ -83,7 +81,7 @@ export async function killInRounds(plan: ChaosPlan): Promise<ChaosResult> {
       for (; round < Math.min(first + ROUNDS_A_WORLD, plan.rounds); round++) {
         const chosen = choose(dice(plan.seed + round), deck);
         const started = performance.now();
-        await playRound(world, chosen, result, plan);
+        await playRound(world, chosen, result);
         const seconds = ((performance.now() - started) / 1_000).toFixed(1);
         plan.progress(
           `round ${round + 1}, seed ${plan.seed + round}: ${chosen.map(({ name }) => name).join(", ")} (${seconds} s)`,
@@ -111,12 +109,7 @@ function choose(roll: Dice, deck: readonly Work[]): Work[] {
   return [...new Set(others.length > 0 ? [first, ...more] : [first])];
 }
 
-async function playRound(
-  world: World,
-  works: readonly Work[],
-  result: ChaosResult,
-  plan: ChaosPlan,
-): Promise<void> {
+async function playRound(world: World, works: readonly Work[], result: ChaosResult): Promise<void> {
   for (const work of works) await work.prepare?.(world);
   const moment_ms = 30 + world.roll(Math.max(...works.map(({ lasts_ms }) => lasts_ms)));
   const [alone] = works;
@@ -135,8 +128,6 @@ async function playRound(
   world.server = await startWorld(world.env);
   const restart_ms = performance.now() - before;
   result.longest_restart_ms = Math.max(result.longest_restart_ms, restart_ms);
-  if (plan.judges_time && restart_ms > RESTART_MS)
-    throw new Error(`The restart took ${Math.round(restart_ms)} ms, and may take ${RESTART_MS}`);
   for (const work of works) {
     await work.settle(world).catch((error) => {
       throw new Error(`${work.name}: ${error instanceof Error ? error.message : String(error)}`, {
