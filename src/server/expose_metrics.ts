@@ -1,7 +1,7 @@
-import packageJson from "../../package.json" with { type: "json" };
 import type { Metrics } from "../app/metrics.ts";
 import { sumUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import { type Clock, instant } from "../core/time.ts";
+import { VERSION } from "../core/version.ts";
 import { exposeHolds } from "../emandate/holds/metrics.ts";
 import { countUnanswered } from "../emandate/orders/queries.ts";
 import type { Store } from "../store/store.ts";
@@ -29,7 +29,8 @@ interface Watched {
 /** Registers the metrics that are read on a scrape; those that are counted stand beside what they count. */
 export function exposeMetrics(watched: Watched): void {
   const { metrics, store } = watched;
-  const labels = { version: packageJson.version, bun: Bun.version, database: store.dialect };
+  const { version, commit } = VERSION;
+  const labels = { version, commit: commit ?? "", bun: Bun.version, database: store.dialect };
   metrics.gauge("meterhouse_build_info", "1, with the versions as labels", () => [{ labels, value: 1 }]);
   exposeUsage(watched);
   exposeStore(watched);

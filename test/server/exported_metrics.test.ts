@@ -48,7 +48,7 @@ const EXPORTED = {
 
 /** The labels, each with few values. None may name a company or client. */
 const LABELS = new Set(
-  "bun database job kind le method operation outcome result route status store version".split(" "),
+  "bun commit database job kind le method operation outcome result route status store version".split(" "),
 );
 
 const clock = new MovingClock();
