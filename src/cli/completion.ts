@@ -31,7 +31,7 @@ export function completion(loadAll: () => Promise<Command[]>): Command {
 }
 
 function offerOf({ name, summary, choices = [], options, remote }: Command): Offer {
-  const names = [...Object.keys(options), ...(remote ? ["server"] : []), "help"];
+  const names = [...Object.keys(options), "config", ...(remote ? ["server"] : []), "help"];
   return { name, summary, words: [...choices, ...names.map((option) => `--${option}`)] };
 }
 

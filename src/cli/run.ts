@@ -1,8 +1,11 @@
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { CONFIG_FILE } from "../core/config_sources.ts";
 import { wrongWords } from "../core/exit_codes.ts";
+import { hint } from "../core/nearest.ts";
 import { PROGRAM } from "../core/program_files.ts";
 import { versionLine } from "../core/version.ts";
-import type { Command, Arguments } from "./command.ts";
+import { type Arguments, type Command, optional } from "./command.ts";
 
 /** Every command, loaded when it is named: a start of the server waits for no other. */
 const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
@@ -34,7 +37,7 @@ Usage: bun src/main.ts COMMAND [OPTIONS]
 
 ${lines.join("\n")}
 
-COMMAND --help explains each, --version says which program this is. Settings are environment variables: docs/configuration.md lists them.`;
+COMMAND --help explains each, --version says which program this is. Settings are environment variables, or keys of the file of --config: docs/configuration.md lists them.`;
 }
 
 /** Help texts call the program as it is called from its sources. */
@@ -48,23 +51,33 @@ export async function runCommand(all: string[]): Promise<void> {
   const name = first === undefined || first.startsWith("-") ? DEFAULT : first;
   const words = name === first ? rest : all;
   const load = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-  if (!load) throw wrongWords(`No such command: ${name}; known are ${Object.keys(COMMANDS).join(", ")}`);
+  if (!load)
+    throw wrongWords(
+      `No such command: ${name}${hint(name, Object.keys(COMMANDS))}; known are ${Object.keys(COMMANDS).join(", ")}`,
+    );
   const command = await load();
   if (words.includes("--help") || words.includes("-h")) return print(helpOf(command));
-  await command.run(readWords(command, words));
+  const read = readWords(command, words);
+  const file = optional(read, "config");
+  if (file !== undefined) process.env[CONFIG_FILE] = resolve(file);
+  await command.run(read);
 }
 
+/** What every command takes, and what those take that talk to a server. */
+const COMMON = { config: { type: "string" } } as const;
 const REMOTE = { server: { type: "string" } } as const;
 
+const COMMON_HELP = `
+  --config FILE  settings in TOML, names in lower case; the environment comes first`;
 const REMOTE_HELP = `
-  --server URL  a server elsewhere, https; as the operator by OPERATOR_TOKEN, which the server has too`;
+  --server URL   a server elsewhere, https; as the operator by OPERATOR_TOKEN, which the server has too`;
 
-const helpOf = (command: Command) => `${command.help}${command.remote ? `\n${REMOTE_HELP}` : ""}`;
+const helpOf = ({ help: text, remote }: Command) => `${text}\n${COMMON_HELP}${remote ? REMOTE_HELP : ""}`;
 
 /** Errors: throws one line on an unknown option or a word too many. */
 function readWords(command: Command, words: string[]): Arguments {
   const { name, operands } = command;
-  const options = { ...command.options, ...(command.remote ? REMOTE : {}) };
+  const options = { ...command.options, ...COMMON, ...(command.remote ? REMOTE : {}) };
   const read = () => {
     try {
       return parseArgs({ args: words, options, allowPositionals: true });

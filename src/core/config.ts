@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { findSettings } from "./config_sources.ts";
 import { unmendable } from "./exit_codes.ts";
 import { passwordProblem } from "./password_policy.ts";
 import {
@@ -233,18 +234,52 @@ type ValueOf<S> = S extends Setting<infer T> ? T : never;
 /** The configuration: the value of every setting, read once at the start. */
 export type Config = { [K in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[K]> };
 
+/** Settings whose values are shown to nobody, and may stand in a file of their own. */
+const SECRETS: ReadonlySet<string> = new Set(
+  [
+    SETTINGS.database_url,
+    SETTINGS.jwt_secret,
+    SETTINGS.admin_password,
+    SETTINGS.metrics_token,
+    SETTINGS.operator_token,
+    SETTINGS.server_token,
+    SETTINGS.loan_service_key,
+    SETTINGS.secrets_keys,
+  ].map(({ name }) => name),
+);
+
+const NAMES: readonly string[] = Object.values(SETTINGS).map(({ name }) => name);
+
+/** A setting as people see it. */
+export interface ShownSetting {
+  name: string;
+  /** Masked where it is a secret; null where it is unset. */
+  value: string | null;
+  /** `environment`, a file's path, or `default`. */
+  source: string;
+}
+
+/** Every setting with its value and where that comes from, whether it can be used or not. */
+export function showSettings(environment: Record<string, string | undefined>): ShownSetting[] {
+  const { given } = findSettings(environment, NAMES, SECRETS);
+  return Object.values(SETTINGS).map(({ name, fallback }) => {
+    const found = given.get(name);
+    if (found === undefined) return { name, value: fallback, source: "default" };
+    return { name, value: SECRETS.has(name) ? "********" : found.text, source: found.source };
+  });
+}
+
 /**
- * Reads the environment into the one frozen configuration.
- * Errors: throws one Error whose lines name every variable that can't be used, and every METERHOUSE_*
+ * Reads the settings into the one frozen configuration (see `findSettings` for where they stand).
+ * Errors: throws one Error whose line names every setting that can't be used, every unknown key, and every METERHOUSE_*
  * variable, since none exists: a misspelt setting must not be ignored silently.
  */
 export function readConfig(environment: Record<string, string | undefined>): Config {
-  const problems: string[] = [];
+  const { given, problems } = findSettings(environment, NAMES, SECRETS);
   const values: Record<string, unknown> = {};
   for (const [key, setting] of Object.entries(SETTINGS)) {
     const { name, fallback } = setting;
-    const given = environment[name] === "" ? undefined : environment[name];
-    const value = given ?? fallback;
+    const value = given.get(name)?.text ?? fallback;
     try {
       values[key] = value === null ? null : setting.read(value);
     } catch (error) {
@@ -265,9 +300,6 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (!is_key_file_set && values.fpx_private_key_sellers !== null)
     problems.push("FPX_PRIVATE_KEY_SELLERS needs FPX_PRIVATE_KEY_FILE");
   if (environment.USAGE_URL) problems.push("USAGE_URL must be unset: usage events are kept in DATA_DIR");
-  for (const name of Object.keys(environment)) {
-    if (name.startsWith("METERHOUSE_")) problems.push(`${name} is not a setting (settings have no prefix)`);
-  }
   if (problems.length > 0) throw unmendable(`Cannot start: ${problems.join("; ")}`);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SETTINGS has every key of Config, with its type
   return Object.freeze(values) as unknown as Config;

@@ -33,7 +33,7 @@ describe("the command line", () => {
   });
 
   test.each([
-    [["sevre"], "No such command: sevre"],
+    [["sevre"], "No such command: sevre (did you mean serve?)"],
     [["company"], "Say `company add` or `company list`"],
     [["company", "add"], "--name is required"],
     [["user", "add"], "--company is required"],
