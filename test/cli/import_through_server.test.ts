@@ -119,10 +119,10 @@ test("many files at once, while events come in and searches go on", async () => 
   );
   const server = await startServer(place.env);
   const api = await server.signIn();
-  let done = false;
+  const state = { is_done: false };
   const others = async (): Promise<number> => {
     let sent = 0;
-    while (!done) {
+    while (!state.is_done) {
       const answer = await api("POST", "/usage/events", {
         external_subscription_id: "there",
         timestamp: T0,
@@ -136,7 +136,7 @@ test("many files at once, while events come in and searches go on", async () => 
   };
   const going = others();
   const imported = await Promise.all(files.map((file) => run(["import", "usage", file], place.env)));
-  done = true;
+  state.is_done = true;
   expect(imported.map(counts)).toEqual(files.map(() => [rows, 0, 0]));
   expect(await going).toBeGreaterThan(0);
   expect(await count(api, "many")).toBe(rows * files.length);
