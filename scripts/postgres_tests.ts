@@ -15,6 +15,7 @@ export const ON_SQLITE_ALONE = [
   "test/bench/**",
   "test/docs/tour.test.ts",
   "test/core/**",
+  "test/deploy/**",
   "test/app/**",
   "test/**/rules.test.ts",
   "test/billing/rating/**",

@@ -153,7 +153,7 @@ describe("floors", () => {
   });
 
   test("test/ has the folders of src/, and some of its own", () => {
-    const own = ["bench", "chaos", "contract", "docs", "sim", "soak", "support"];
+    const own = ["bench", "chaos", "contract", "deploy", "docs", "sim", "soak", "support"];
     const folders = new Set(filesBelow("test").map(dirname));
     const odd = [...folders].filter(
       (folder) =>

@@ -1,3 +1,5 @@
+import { availableMemory } from "../core/memory.ts";
+import { VERSION } from "../core/version.ts";
 import type { Metrics } from "../app/metrics.ts";
 import { sumUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import { type Clock, instant } from "../core/time.ts";
@@ -32,6 +34,7 @@ export function exposeMetrics(watched: Watched): void {
   const { version, commit } = VERSION;
   const labels = { version, commit: commit ?? "", bun: Bun.version, database: store.dialect };
   metrics.gauge("meterhouse_build_info", "1, with the versions as labels", () => [{ labels, value: 1 }]);
+  metrics.gauge("meterhouse_memory_bytes", "Memory that the process may have", () => availableMemory());
   exposeUsage(watched);
   exposeStore(watched);
   exposeJobs(watched);

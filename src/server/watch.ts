@@ -1,3 +1,4 @@
+import { statfs } from "node:fs/promises";
 import { Guards } from "../app/guards.ts";
 import type { Metrics } from "../app/metrics.ts";
 import type { Config } from "../core/config.ts";
@@ -77,6 +78,10 @@ export class Watch {
       "Free disk in DATA_DIR, as it was at the last look",
       () => disk.free_bytes,
     );
+    metrics.gauge("meterhouse_disk_bytes", "Size of the disk of DATA_DIR", async () => {
+      const { blocks, bsize } = await statfs(this.#data_dir);
+      return blocks * bsize;
+    });
     metrics.gauge(
       "meterhouse_clock_offset_seconds",
       "How far the clock is from the database server's, or from where the process expects it",

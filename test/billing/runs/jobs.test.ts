@@ -140,7 +140,7 @@ test("the command line runs the job", async () => {
     const ran = await runHere(["job", "billing_run"], place.env);
     expect(ran).toMatchObject({ code: 0, err: "", out: "Ran billing_run\n" });
     const unknown = await runHere(["job", "billing_walk"], place.env);
-    expect(unknown.code).toBe(1);
+    expect(unknown.code).toBe(2);
     expect(unknown.err).toContain("known are billing_run, billing_recheck");
   } finally {
     place.remove();

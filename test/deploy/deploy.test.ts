@@ -1,0 +1,134 @@
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { SETTINGS } from "../../src/core/config.ts";
+import { EXIT } from "../../src/core/exit_codes.ts";
+import { type Json, readMetrics, useService } from "../support/harness.ts";
+
+// What deploy/ names must be the program's: settings, metrics, paths, its user and its exit codes.
+
+const read = (file: string) => readFileSync(`deploy/${file}`, "utf8");
+const yaml = (file: string): Json => Bun.YAML.parse(read(file));
+
+const server = yaml("kustomize/base/server.yaml").spec.template.spec;
+const [container] = server.containers;
+const compose = yaml("compose.yaml").services.meterhouse;
+const unit = read("meterhouse.service");
+const dockerfile = readFileSync("Dockerfile", "utf8");
+
+/** What the runtime reads itself. */
+const OF_THE_RUNTIME = ["UV_THREADPOOL_SIZE"];
+const KNOWN = [...Object.values(SETTINGS).map(({ name }) => name), ...OF_THE_RUNTIME];
+
+/** The patches of an overlay add settings to the container. */
+function settingsOf(overlay: string): string[] {
+  const [{ patch }] = yaml(`kustomize/overlays/${overlay}/kustomization.yaml`).patches;
+  const added: Json = Bun.YAML.parse(patch);
+  return added.map(({ value }: { value: { name: string } }) => value.name);
+}
+
+test.each([
+  ["compose.yaml", Object.keys(compose.environment)],
+  ["meterhouse.service", [...unit.matchAll(/^Environment=(\w+)=/gm)].map(([, name]) => name)],
+  ["kustomize/base", container.env.map(({ name }: { name: string }) => name)],
+  ["overlay embedded", settingsOf("embedded")],
+  ["overlay postgres", settingsOf("postgres")],
+  [
+    "Dockerfile",
+    [...dockerfile.matchAll(/\b([A-Z_]+)=\S+/g)]
+      .map(([, name]) => name)
+      .filter((name) => !name?.startsWith("COMMIT")),
+  ],
+  [
+    "comments that name secrets",
+    [
+      ...`${read("compose.yaml")}${unit}${read("kustomize/base/server.yaml")}`.matchAll(
+        /\b[A-Z]+_(?:KEY|SECRET|PASSWORD|URL)\b/g,
+      ),
+    ].map(([name]) => name),
+  ],
+])("%s names settings that exist", (_, names) => {
+  expect(names.length).toBeGreaterThan(0);
+  expect(names.filter((name: string) => !KNOWN.includes(name))).toEqual([]);
+});
+
+const service = useService();
+
+/** The names of all metrics that a service exports, as a query has them. */
+async function exported(): Promise<string[]> {
+  const types = [...String((await readMetrics(service)).body).matchAll(/^# TYPE (\S+) (\w+)$/gm)];
+  return types.flatMap(([, name = "", type]) =>
+    type === "histogram" ? [`${name}_bucket`, `${name}_sum`, `${name}_count`] : [name],
+  );
+}
+
+/** The metrics that a query of Prometheus reads. */
+const metricsOf = (query: string) => query.match(/\b(?:meterhouse|process|nodejs)_\w+/g) ?? [];
+
+test("alerts and dashboard ask for metrics that are exported", async () => {
+  const names = await exported();
+  const rules: {
+    alert: string;
+    expr: string;
+    labels: { severity: string };
+    annotations: { summary: string };
+  }[] = yaml("alerts.yaml").groups.flatMap(({ rules: own }: { rules: object[] }) => own);
+  const panels: { targets?: { expr: string }[] }[] = JSON.parse(read("grafana.json")).panels;
+  const queries = [
+    ...rules.map(({ expr }) => expr),
+    ...panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)),
+  ];
+  expect(queries.filter((query) => metricsOf(query).length === 0)).toEqual([]);
+  expect(queries.flatMap(metricsOf).filter((name) => !names.includes(name))).toEqual([]);
+  for (const { alert, labels, annotations } of rules) {
+    expect([alert, labels.severity]).toEqual([alert, expect.stringMatching(/^(page|ticket)$/)]);
+    expect(annotations.summary.length).toBeGreaterThan(10);
+  }
+});
+
+test("containers and systemd start the program as its image, and know its paths and exit codes", () => {
+  const user = /^USER (\d+):\1$/m.exec(dockerfile)?.[1];
+  expect(server.securityContext).toMatchObject({
+    runAsNonRoot: true,
+    runAsUser: Number(user),
+    fsGroup: Number(user),
+  });
+  expect(container.securityContext).toMatchObject({ readOnlyRootFilesystem: true });
+  expect(compose).toMatchObject({ read_only: true, cap_drop: ["ALL"], volumes: ["data:/data"] });
+  expect(container.volumeMounts).toEqual([{ name: "data", mountPath: "/data" }]);
+  expect(dockerfile).toContain("DATA_DIR=/data");
+  const { livenessProbe, readinessProbe } = container;
+  expect([livenessProbe.httpGet.path, readinessProbe.httpGet.path]).toEqual(["/health", "/ready"]);
+  for (const line of [
+    "Type=exec",
+    "StateDirectory=meterhouse",
+    "ProtectSystem=strict",
+    "NoNewPrivileges=yes",
+    "Restart=on-failure",
+    `RestartPreventExitStatus=${EXIT.restart_is_no_help}`,
+    "TimeoutStopSec=15",
+  ])
+    expect(unit.split("\n")).toContain(line);
+});
+
+test.skipIf(Bun.which("kubectl") === null).each(["embedded", "postgres"])(
+  "kubectl builds the overlay %s",
+  (name) => {
+    const { exitCode, stdout, stderr } = Bun.spawnSync([
+      "kubectl",
+      "kustomize",
+      `deploy/kustomize/overlays/${name}`,
+    ]);
+    expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+    expect(stdout.toString()).toContain("name: PUBLIC_URL");
+  },
+);
+
+test.skipIf(Bun.which("systemd-analyze") === null)("systemd takes the unit", () => {
+  const { stderr } = Bun.spawnSync(["systemd-analyze", "verify", "deploy/meterhouse.service"]);
+  // The executable is not installed where this runs.
+  const problems = stderr
+    .toString()
+    .split("\n")
+    .filter((line) => /meterhouse\.service/.test(line));
+  expect(problems.filter((line) => !line.includes("is not executable"))).toEqual([]);
+});
