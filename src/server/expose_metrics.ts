@@ -1,5 +1,4 @@
 import { availableMemory } from "../core/memory.ts";
-import { VERSION } from "../core/version.ts";
 import type { Metrics } from "../app/metrics.ts";
 import { sumUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import { type Clock, instant } from "../core/time.ts";
