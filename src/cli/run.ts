@@ -17,6 +17,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   job: async () => (await import("./job.ts")).job,
   collections: async () => (await import("./collections.ts")).collections,
   clock: async () => (await import("./clock.ts")).clock,
+  backup: async () => (await import("./backup.ts")).backup,
+  restore: async () => (await import("./restore.ts")).restore,
   openapi: async () => (await import("./openapi.ts")).openapi,
   erase: async () => (await import("./erase.ts")).erase,
   doctor: async () => (await import("./doctor.ts")).doctor,

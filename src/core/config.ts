@@ -5,6 +5,7 @@ import { passwordProblem } from "./password_policy.ts";
 import {
   adminEmail,
   adminPassword,
+  backupUrl,
   BadSetting,
   duration,
   flag,
@@ -208,6 +209,12 @@ export const SETTINGS = {
     null,
     "Seals secrets in the database: 32 bytes in base64 or hex, an older key after a comma; unset: webhook secrets lie open, private keys are refused",
     secretsKeys,
+  ),
+  backup_url: defineSetting(
+    "BACKUP_URL",
+    null,
+    "Where backups are: `file:///folder` or `s3://bucket/prefix`; unset: there are none",
+    backupUrl,
   ),
   fpx_url: defineSetting(
     "FPX_URL",

@@ -132,6 +132,13 @@ export function sizeInBytes(value: string): number {
   throw new BadSetting("must be a size such as 500MB or 1GB, or 0");
 }
 
+export function backupUrl(value: string): string {
+  const url = URL.parse(value);
+  if (url?.protocol === "file:" && url.host === "" && url.pathname.length > 1) return value;
+  if (url?.protocol === "s3:" && url.host !== "") return value;
+  throw new BadSetting("must be a URL such as file:///backups or s3://bucket/prefix");
+}
+
 export function longToken(value: string): string {
   if (/^[\x21-\x7e]+$/.test(value) && value.length >= SHARED_LIMITS.secret_bytes) return value;
   throw new BadSetting(

@@ -1,6 +1,8 @@
 import { availableMemory } from "../core/memory.ts";
 import type { Metrics } from "../app/metrics.ts";
+import { lastVerified } from "../backup/verify/report.ts";
 import { sumUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
+import type { Config } from "../core/config.ts";
 import { type Clock, instant } from "../core/time.ts";
 import { VERSION } from "../core/version.ts";
 import { exposeHolds } from "../emandate/holds/metrics.ts";
@@ -25,6 +27,7 @@ interface Watched {
   usage: ObservedUsage;
   clock: Clock;
   watch: Watch;
+  config: Pick<Config, "data_dir" | "backup_url">;
 }
 
 /** Registers the metrics that are read on a scrape; those that are counted stand beside what they count. */
@@ -38,6 +41,7 @@ export function exposeMetrics(watched: Watched): void {
   exposeStore(watched);
   exposeJobs(watched);
   exposeWaiting(watched);
+  exposeBackups(watched);
   exposeHolds(metrics, store, watched.watch.guards.clock);
   watched.watch.expose(metrics);
 }
@@ -104,6 +108,18 @@ function exposeJobs({ metrics, store, clock }: Watched): void {
     "meterhouse_job_interval_seconds",
     "The time from one run of each job to the next",
     jobIntervals,
+  );
+}
+
+function exposeBackups({ metrics, clock, config }: Watched): void {
+  const started_at = clock.now();
+  metrics.sampled(
+    "meterhouse_backup_verified_timestamp",
+    "When a point was last verified without a difference, in Unix seconds; or the start, where none ever was",
+    async () => {
+      if (config.backup_url === null) return undefined;
+      return lastVerified(config.data_dir) ?? started_at.epochMilliseconds / 1_000;
+    },
   );
 }
 

@@ -78,7 +78,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const { clock, guards } = watch;
   const { store, opened } = await openStores(config, options, watch, log);
   const { usage } = opened;
-  exposeMetrics({ metrics, store, usage, clock, watch });
+  exposeMetrics({ metrics, store, usage, clock, watch, config });
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();

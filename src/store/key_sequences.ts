@@ -1,9 +1,16 @@
-import { eq, getTableName, is, max, sql } from "drizzle-orm";
+import { eq, getTableColumns, getTableName, is, max, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { integer, SQLiteColumn, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { Queries, Reads } from "./store.ts";
 
 type Keyed = PgTable & { id: PgColumn };
+
+/** Whether the table numbers its rows itself. */
+export function isKeyed(table: PgTable): table is Keyed {
+  const { id } = getTableColumns<PgTable & { _: { columns: { id?: PgColumn } } }>(table);
+  if (id === undefined) return false;
+  return id.generatedIdentity !== undefined || ("autoIncrement" in id && id.autoIncrement === true);
+}
 
 /** Where SQLite keeps the last key of each table, which can be written like any other. */
 const sqlite_sequence = sqliteTable("sqlite_sequence", {

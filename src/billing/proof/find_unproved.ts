@@ -19,7 +19,11 @@ import type { UnprovedBill } from "./model.ts";
 import { type BillKey, type BillToProve, listBills } from "./queries.ts";
 import { periodDifferences, periodKey } from "./rules.ts";
 
-type ProofContext = Pick<Context, "store" | "usage" | "config" | "now">;
+/** What proving takes: of the usage store the totals alone. */
+export interface ProofContext extends Pick<Context, "store" | "now"> {
+  readonly usage: Pick<Context["usage"], "totals">;
+  readonly config: Pick<Context["config"], "usage_query_timeout_ms">;
+}
 
 /**
  * Proves bills from the stored events, and returns those that are not what these come to. Each bill's own lines are

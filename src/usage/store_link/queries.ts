@@ -24,6 +24,18 @@ export async function insertLink(q: Queries, now: Temporal.Instant, database_id:
     .onConflictDoNothing();
 }
 
+/** Makes the database another one, whose usage store is still to come and has events up to a number. */
+export async function resetLink(
+  q: Queries,
+  now: Temporal.Instant,
+  { database_id, last_seq }: { database_id: string; last_seq: number },
+): Promise<void> {
+  const t = q.use(usageLinkTable);
+  await q.delete(t);
+  const unknown = { store_id: null, opening_number: 0, opening_id: null, place: null };
+  await q.insert(t).values({ id: 1, database_id, last_seq, ...unknown, ...stamped(now) });
+}
+
 /** Records the usage store that was opened with the database. */
 export async function updateLink(
   q: Queries,

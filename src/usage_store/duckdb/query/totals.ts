@@ -9,6 +9,14 @@ type StoredBy = Omit<TotalsOptions, "timeout_ms">;
 
 const LOW_HALF = 2n ** 64n - 1n;
 
+/** SQL of the two sums of a digest, of events with a column `md5`. */
+export const DIGEST_SUMS = `sum((md5 & ${LOW_HALF}::UHUGEINT)::UBIGINT), sum((md5 >> 64)::UBIGINT)`;
+
+/** The digest of events by its two sums. */
+export function digestOf(first: bigint, second: bigint): string {
+  return hex(first) + hex(second);
+}
+
 /** The totals of all windows by one join; see `WindowTotal` for the digest. */
 export async function totals(
   connection: DuckDBConnection,
@@ -30,7 +38,7 @@ export async function totals(
       units: asDecimal(units),
       event_count: asNumber(events),
       corrections: asNumber(corrections),
-      digest: hex(asBigInt(first)) + hex(asBigInt(second)),
+      digest: digestOf(asBigInt(first), asBigInt(second)),
     };
   }
   return result;
@@ -55,7 +63,7 @@ function totalsSql(
       WHERE ${whereSql({ company_id, ...spanOf(windows) }, parameters)}
         AND timestamp >= start_ms AND timestamp < end_ms ${created} ${numbered})
     SELECT position, sum(usage)::VARCHAR, count(*), count(*) FILTER (usage < 0),
-      sum((md5 & ${LOW_HALF}::UHUGEINT)::UBIGINT), sum((md5 >> 64)::UBIGINT)
+      ${DIGEST_SUMS}
     FROM matched GROUP BY position`;
 }
 

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, writeFileSync, renameSync } from "node:fs";
+import { join } from "node:path";
+import { type Static, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+
+/** What a verification found. */
+export const VerifyReport = Type.Object({
+  point: Type.String(),
+  /** How long it took to restore the point, with the documents that were drawn. */
+  restore_ms: Type.Integer(),
+  rows: Type.Integer(),
+  events: Type.Integer(),
+  hours: Type.Integer(),
+  bills: Type.Integer(),
+  documents: Type.Integer(),
+  documents_in_all: Type.Integer(),
+  /** What bills and documents were drawn by. */
+  seed: Type.Integer(),
+  /** All that is wrong; empty for a point that can be restored to what it was. */
+  problems: Type.Array(Type.String()),
+});
+export type VerifyReport = Static<typeof VerifyReport>;
+
+/** A report as lines for people. */
+export function describeReport(report: VerifyReport): string {
+  const { point, restore_ms, rows, events, hours, bills, documents, documents_in_all, seed, problems } =
+    report;
+  const lines = [
+    `Point ${point}, restored in ${(restore_ms / 1_000).toFixed(1)} s`,
+    `${rows} rows by table, references and pages`,
+    `${events} events, by company and month; ${hours} sums by hour`,
+    `${bills} bills, rated anew from their events (seed ${seed})`,
+    `${documents} of ${documents_in_all} documents`,
+    ...problems.map((problem) => `WRONG: ${problem}`),
+    problems.length === 0 ? "Nothing differs" : `${problems.length} differences`,
+  ];
+  return lines.join("\n");
+}
+
+/** The report of the last verification, and when that was. */
+const Saved = Type.Object({ at: Type.String(), report: VerifyReport });
+
+const pathOf = (data_dir: string) => join(data_dir, "backup_verified.json");
+
+/** Keeps a report for the metrics of the server on this data directory. */
+export function saveReport(data_dir: string, now: Temporal.Instant, report: VerifyReport): void {
+  const path = pathOf(data_dir);
+  writeFileSync(`${path}.new`, JSON.stringify({ at: now.toString(), report }), { mode: 0o600 });
+  renameSync(`${path}.new`, path);
+}
+
+/** When a point was last verified without a difference, in Unix seconds; undefined when never. */
+export function lastVerified(data_dir: string): number | undefined {
+  const path = pathOf(data_dir);
+  if (!existsSync(path)) return undefined;
+  const saved: unknown = JSON.parse(readFileSync(path, "utf8"));
+  if (!Value.Check(Saved, saved)) return undefined;
+  return Temporal.Instant.from(saved.at).epochMilliseconds / 1_000;
+}

@@ -1,0 +1,45 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { openTarget } from "../backup/open_target.ts";
+import { openPoint } from "../backup/restore/point.ts";
+import { describeReport, saveReport } from "../backup/verify/report.ts";
+import { verifyPoint } from "../backup/verify/verify.ts";
+import { readConfig } from "../core/config.ts";
+import { wrongWords } from "../core/exit_codes.ts";
+import { restoreNeeds } from "../server/restore_needs.ts";
+import { type Arguments, optional } from "./command.ts";
+import { openProgress } from "./progress.ts";
+import { identityOf } from "./restore.ts";
+
+const BILLS = 200;
+const SEEDS = 1_000_000;
+
+/** `backup verify [POINT]`: prints the report. Errors: throws where anything differs. */
+export async function verifyBackup(words: Arguments, instant = "latest"): Promise<void> {
+  const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
+  const url = optional(words, "from") ?? config.backup_url;
+  if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
+  const bills = wholeNumber(words, "bills") ?? BILLS;
+  const seed = wholeNumber(words, "seed") ?? Math.floor(Math.random() * SEEDS);
+  const point = await openPoint(openTarget(url), instant, identityOf(words));
+  const now = Temporal.Now.instant();
+  const progress = openProgress(`Verifying the point of ${point.manifest.instant}`, { now: true });
+  const report = await verifyPoint(point, {
+    ...restoreNeeds(config, now),
+    bills,
+    seed,
+    scratch: join(config.data_dir, "verifying"),
+    onProgress: (text) => progress.line(text),
+  }).finally(() => progress.end());
+  console.log(describeReport(report));
+  if (report.problems.length > 0) throw new Error(`The point of ${report.point} is not what was backed up`);
+  if (existsSync(config.data_dir)) saveReport(config.data_dir, now, report);
+}
+
+/** Errors: wrong words. */
+function wholeNumber(words: Arguments, name: string): number | undefined {
+  const text = optional(words, name);
+  if (text === undefined) return undefined;
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw wrongWords(`--${name} must be a whole number`);
+}

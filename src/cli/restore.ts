@@ -1,0 +1,69 @@
+import { readFileSync } from "node:fs";
+import { openPoint, identityIn } from "../backup/restore/point.ts";
+import { readPlace } from "../backup/restore/place.ts";
+import { restorePoint, type Restored } from "../backup/restore/restore.ts";
+import { openTarget } from "../backup/open_target.ts";
+import { readConfig } from "../core/config.ts";
+import { wrongWords } from "../core/exit_codes.ts";
+import { PROGRAM } from "../core/program_files.ts";
+import { restoreNeeds } from "../server/restore_needs.ts";
+import { type Arguments, type Command, optional } from "./command.ts";
+import { openProgress } from "./progress.ts";
+
+export const restore: Command = {
+  name: "restore",
+  summary: "Restore a point of a backup into an empty place",
+  help: `Usage: ${PROGRAM} restore POINT --to FOLDER [--to postgres://…] [OPTIONS]
+
+POINT is an instant as \`backup list\` shows it, or latest. FOLDER becomes a data directory and must be empty. With a
+postgres:// address, records go into that empty database in place of SQLite in the folder; either comes from either.
+
+Every object is checked before it is used, and a server refuses a folder whose restore was cut off. Debits wait after
+a restore: those that were sent after the point are unknown. Compare with the bank, then say \`collections resume\`.
+
+  --from URL       where the backups are (BACKUP_URL)
+  --identity FILE  the age secret key of an encrypted backup, as age-keygen writes it`,
+  operands: 1,
+  options: {
+    to: { type: "string", multiple: true },
+    from: { type: "string" },
+    identity: { type: "string" },
+  },
+  async run(words) {
+    const [instant] = words.positionals;
+    if (instant === undefined) throw wrongWords("Say which point: an instant of `backup list`, or latest");
+    const { to = [] } = words.values;
+    const place = readPlace(Array.isArray(to) ? to.map(String) : []);
+    const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
+    const url = optional(words, "from") ?? config.backup_url;
+    if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
+    const point = await openPoint(openTarget(url), instant, identityOf(words));
+    const { manifest } = point;
+    console.log(`Restoring the point of ${manifest.instant} into ${place.data_dir}`);
+    const progress = openProgress("");
+    try {
+      const needs = restoreNeeds(config, Temporal.Now.instant());
+      const restored = await restorePoint(point, place, {
+        ...needs,
+        onProgress: (text) => progress.line(text),
+      });
+      console.log(describe(restored));
+    } finally {
+      progress.end();
+    }
+    const database = place.database_url === null ? "" : " and DATABASE_URL to that database";
+    console.log(`Start the server with DATA_DIR=${place.data_dir}${database}.`);
+    console.log("Debits are held: compare them with the bank, then say `collections resume`.");
+  },
+};
+
+/** The secret key of `--identity`, if it is given. Errors: throws where the file has none. */
+export function identityOf(words: Arguments): string | null {
+  const path = optional(words, "identity");
+  return path === undefined ? null : identityIn(readFileSync(path, "utf8"), path);
+}
+
+function describe({ rows, events, documents, duration_ms }: Restored): string {
+  const seconds = (duration_ms / 1_000).toFixed(1);
+  return `Restored in ${seconds} s: ${rows} rows, ${events} events, ${documents} documents`;
+}

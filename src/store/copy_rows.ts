@@ -1,0 +1,74 @@
+import { getTableColumns, getTableName, sql } from "drizzle-orm";
+import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
+import { insertRows } from "./insert_rows.ts";
+import { isKeyed, lastKey, raiseKey } from "./key_sequences.ts";
+import { selectRows } from "./select_rows.ts";
+import type { TableDefinition } from "./columns.ts";
+import type { Queries, Reads } from "./store.ts";
+
+/** The definition of any table. */
+export type AnyTable = TableDefinition<PgTable>;
+
+/** Rows that are read and written at once. */
+const PAGE = 500;
+
+/**
+ * Copies the rows of all tables from a SQLite database to another one whose tables are empty and up to date, and makes
+ * the latter's keys go on where those of the former end. `onTable` is called after each.
+ */
+export async function copyRows(
+  from: Reads,
+  to: Queries,
+  tables: readonly AnyTable[],
+  onTable: (name: string, rows: number) => void = () => undefined,
+): Promise<void> {
+  for (const table of inOrder(to, tables)) {
+    const rows = await copyTable(from, to, table);
+    const [source, target] = [from.use(table), to.use(table)];
+    if (isKeyed(source) && isKeyed(target)) await raiseKey(to, target, await lastKey(from, source));
+    onTable(getTableName(target), rows);
+  }
+}
+
+async function copyTable(from: Reads, to: Queries, table: AnyTable): Promise<number> {
+  const source = from.use(table);
+  let copied = 0;
+  for (let last = 0; ; ) {
+    const page = await selectRows(from, source, {
+      columns: { rowid: sql<number>`rowid`, ...getTableColumns(source) },
+      where: sql`rowid > ${last}`,
+      order: sql`rowid`,
+      limit: PAGE,
+    });
+    await insertRows(
+      to,
+      to.use(table),
+      page.map(({ rowid, ...row }) => {
+        last = rowid;
+        return row;
+      }),
+    );
+    copied += page.length;
+    if (page.length < PAGE) return copied;
+  }
+}
+
+/** The tables, each after those that it refers to. `q` is PostgreSQL's: its definitions know the references. */
+function inOrder(q: Reads, tables: readonly AnyTable[]): AnyTable[] {
+  const left = new Map(tables.map((table) => [q.use(table), table]));
+  const ordered: AnyTable[] = [];
+  while (left.size > 0) {
+    const ready = [...left].filter(([own]) =>
+      getTableConfig(own).foreignKeys.every((key) => {
+        const { foreignTable } = key.reference();
+        return foreignTable === own || !left.has(foreignTable);
+      }),
+    );
+    if (ready.length === 0) throw new Error("Cannot copy the tables: some refer to one another in a circle");
+    for (const [own, table] of ready) {
+      left.delete(own);
+      ordered.push(table);
+    }
+  }
+  return ordered;
+}

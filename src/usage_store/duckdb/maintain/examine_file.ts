@@ -1,0 +1,30 @@
+import type { SumsCheck, UsageStore } from "../../port.ts";
+import { checkSums } from "./check_sums.ts";
+import { type EngineLimits, openDatabase } from "../engine/database.ts";
+import { type MonthDigest, monthDigests } from "../query/month_digests.ts";
+import { totals } from "../query/totals.ts";
+
+/** A usage store's file that nobody uses, with what proves its events: without the index, which takes memory. */
+export interface ExaminedUsage extends Pick<UsageStore, "totals"> {
+  /** Compares the sums by hour of all companies with their events. */
+  check(): Promise<SumsCheck>;
+  /** The digests of all events, by company and month. */
+  digests(): Promise<MonthDigest[]>;
+  close(): void;
+}
+
+/** Opens a file to examine it. Errors: as `openDatabase`. */
+export async function openExamined(path: string, limits: EngineLimits): Promise<ExaminedUsage> {
+  const database = await openDatabase(path, limits);
+  const connection = await database.instance.connect();
+  return {
+    totals: (company_id, windows, { created_until_ms, last_seq }) =>
+      totals(connection, company_id, windows, { created_until_ms, last_seq }),
+    check: () => checkSums(connection, null),
+    digests: () => monthDigests(connection, Number.MAX_SAFE_INTEGER),
+    close() {
+      connection.closeSync();
+      database.close();
+    },
+  };
+}

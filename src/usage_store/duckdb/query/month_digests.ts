@@ -1,0 +1,34 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import type { Decimal } from "../../../core/money.ts";
+import { asBigInt, asDecimal, asNumber, asText, query } from "../engine/sql.ts";
+import { DIGEST_SUMS, digestOf } from "./totals.ts";
+
+/** The events of a company with a timestamp in a month of UTC; `digest` is as of `WindowTotal`. */
+export interface MonthDigest {
+  company_id: number;
+  /** `2026-11` */
+  month: string;
+  events: number;
+  units: Decimal;
+  digest: string;
+}
+
+/** The digests of all events with a number up to `last_seq`, by company and month. */
+export async function monthDigests(connection: DuckDBConnection, last_seq: number): Promise<MonthDigest[]> {
+  const rows = await query(
+    connection,
+    `WITH matched AS (
+      SELECT company_id, strftime(make_timestamp(timestamp * 1000), '%Y-%m') AS month, usage,
+        md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || usage::VARCHAR) AS md5
+      FROM usage_events WHERE seq <= ${last_seq})
+    SELECT company_id, month, count(*), sum(usage)::VARCHAR, ${DIGEST_SUMS}
+    FROM matched GROUP BY company_id, month ORDER BY company_id, month`,
+  );
+  return rows.map(([company_id, month, events, units, first, second]) => ({
+    company_id: asNumber(company_id),
+    month: asText(month),
+    events: asNumber(events),
+    units: asDecimal(units),
+    digest: digestOf(asBigInt(first), asBigInt(second)),
+  }));
+}
