@@ -28,6 +28,9 @@ export const ON_SQLITE_ALONE = [
   "test/usage_store/**",
   "test/usage/{export,import,search,ingest}/**",
   "test/usage/subscription_key.test.ts",
+  "test/usage/erasures/kill.test.ts",
+  "test/cli/erase.test.ts",
+  "test/store/program_before.test.ts",
   "test/backup/{retention,target}.test.ts",
   "test/{chaos,sim,soak}/**",
   // Protocols: the operations under them are tested beside their tables.
