@@ -9,6 +9,7 @@ export const ON_SQLITE_ALONE = [
   "test/tidy.test.ts",
   "test/cli/control_socket.test.ts",
   "test/cli/configuration.test.ts",
+  "test/cli/search_and_export.test.ts",
   "test/cli/{loaded_modules,completion,executable}.test.ts",
   "test/cli/import_through_server.test.ts",
   "test/usage/import/blocks.test.ts",

@@ -1,18 +1,18 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Company } from "../tenancy/companies/model.ts";
 import { ROLES } from "../usage/import/columns_sql.ts";
 import type { RoleSources } from "../usage/import/column_sources.ts";
 import { openUsageFile } from "../usage/import/file.ts";
 import { FILE_FORMATS, type FileFormat } from "../usage/import/file_head.ts";
 import { wrongWords } from "../core/exit_codes.ts";
-import { type Command, optional, type Arguments, requiredId, withDeps } from "./command.ts";
+import { type Command, optional, type Arguments, withDeps } from "./command.ts";
 import { listCompaniesAction } from "./company.ts";
 import { importHere } from "./import_here.ts";
 import { importThrough } from "./import_through_server.ts";
-import { performAt, untilStarted } from "./perform.ts";
+import { untilStarted } from "./perform.ts";
 import { SILENT } from "./progress.ts";
 import { findServer, type ServerConnection } from "./server_connection.ts";
+import { chooseCompany, usagePlaceAt, whomOf } from "./usage_place.ts";
 
 export const importCommand: Command = {
   name: "import",
@@ -68,22 +68,13 @@ Works beside a running server, and with --server through one elsewhere: the file
   },
 };
 
-/** As the operator for a company, or as the user or API key of SERVER_TOKEN for its own. */
+/** Through a server. */
 async function importAt(server: ServerConnection, words: Arguments, work: Work): Promise<void> {
-  if (!server.is_operator) {
-    if (words.values.company !== undefined)
-      throw wrongWords("--company is the operator's: SERVER_TOKEN has a company of its own");
-    return importThrough({ server, base: "/api/v1/usage" }, { ...work, whom: server.name });
-  }
-  const { companies } = await performAt(server, listCompaniesAction, {}, SILENT);
-  const company = chooseCompany(companies, words);
-  const base = `/operator/companies/${company.id}/usage`;
-  return importThrough({ server, base }, { ...work, whom: whomOf(company) });
+  const place = await usagePlaceAt(server, words);
+  await importThrough(place, { ...work, whom: place.whom });
 }
 
 type Work = Omit<Parameters<typeof importThrough>[1], "whom">;
-
-const whomOf = ({ id, name }: Pick<Company, "id" | "name">) => `company ${id} (${name})`;
 
 function checkPaths(path: string, rejects: string): void {
   if (!existsSync(path)) throw new Error(`Cannot read ${path}: there is no such file`);
@@ -110,17 +101,4 @@ function sourcesOf(words: Arguments): RoleSources {
     if (option !== undefined) sources[role] = option;
   }
   return sources;
-}
-
-/** The company that the words name, or the only one. Errors: wrong words. */
-export function chooseCompany<C extends { id: number }>(companies: readonly C[], words: Arguments): C {
-  if (words.values.company !== undefined) {
-    const id = requiredId(words, "company");
-    const named = companies.find((company) => company.id === id);
-    if (named) return named;
-    throw wrongWords(`--company ${id} is no company`);
-  }
-  const [only] = companies;
-  if (only !== undefined && companies.length === 1) return only;
-  throw wrongWords(`--company is required: there are ${companies.length} companies`);
 }

@@ -17,32 +17,25 @@ import {
   type StoredRows,
   warnOfRepeats,
 } from "./import_work.ts";
-import { refusalOf, type ServerConnection } from "./server_connection.ts";
+import { refusalOf } from "./server_connection.ts";
+import { postJson, type UsagePlace } from "./usage_place.ts";
 
 /** How long a server that is gone or busy is waited for. */
 const PATIENCE_MS = 60_000;
 const PAUSE_MS = 1_000;
 
-/** A server, and where it has the company's usage: `/api/v1/usage`, or `/operator/companies/1/usage`. */
-interface Place {
-  server: ServerConnection;
-  base: string;
-}
-
 /**
  * Imports a file through a server: the file and its expressions are read here, sent are blocks of five columns. A block
  * that may have arrived or not is sent again, which changes nothing. Decision 0191.
  */
-export async function importThrough(place: Place, work: ImportWork & { format: FileFormat }): Promise<void> {
+export async function importThrough(
+  place: UsagePlace,
+  work: ImportWork & { format: FileFormat },
+): Promise<void> {
   const { path, format } = work;
   const folder = mkdtempSync(join(tmpdir(), "meterhouse-import-"));
   try {
-    const began = await place.server.send(`${place.base}/imports`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ file: basename(path), format }),
-    });
-    if (!began.ok) throw await refusalOf(began);
+    await postJson(place, "/imports", { file: basename(path), format });
     await importFile(work, () => sendBlocks(place, work, folder));
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -50,7 +43,7 @@ export async function importThrough(place: Place, work: ImportWork & { format: F
 }
 
 async function* sendBlocks(
-  place: Place,
+  place: UsagePlace,
   { path, file }: ImportWork,
   folder: string,
 ): AsyncGenerator<StoredRows> {
@@ -81,7 +74,7 @@ function originOf({ file_name, digest, bytes }: FileSource, { first_row, rows }:
   return `?${new URLSearchParams({ file_name, digest, bytes: String(bytes), rows: String(last_row) }).toString()}`;
 }
 
-async function recognize({ server, base }: Place, path: string): Promise<FileSource> {
+async function recognize({ server, base }: UsagePlace, path: string): Promise<FileSource> {
   const answer = await server.send(`${base}/imports`);
   if (!answer.ok) throw await refusalOf(answer);
   const { data } = decode(Type.Object({ data: Type.Array(KnownFile) }), await answer.json());
@@ -91,7 +84,7 @@ async function recognize({ server, base }: Place, path: string): Promise<FileSou
 type Sent = Static<typeof ImportedBlock>;
 
 /** Errors: those of a refusal, or the last one when the server is gone or busy for a minute. */
-async function sendPatiently(place: Place, block: OutgoingBlock, origin: string): Promise<Sent> {
+async function sendPatiently(place: UsagePlace, block: OutgoingBlock, origin: string): Promise<Sent> {
   const give_up_ms = performance.now() + PATIENCE_MS;
   for (;;) {
     try {
@@ -115,7 +108,7 @@ function pauseAfter(error: unknown): number | null {
 /** The server could not be reached, or broke off. */
 class Unreached extends Error {}
 
-async function sendBlock({ server, base }: Place, block: OutgoingBlock, origin: string): Promise<Sent> {
+async function sendBlock({ server, base }: UsagePlace, block: OutgoingBlock, origin: string): Promise<Sent> {
   const answer = await server
     .send(`${base}/import${origin}`, {
       method: "POST",

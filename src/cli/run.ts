@@ -14,6 +14,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   company: async () => (await import("./company.ts")).company,
   user: async () => (await import("./user.ts")).user,
   import: async () => (await import("./import.ts")).importCommand,
+  export: async () => (await import("./export.ts")).exportCommand,
+  search: async () => (await import("./search.ts")).search,
   job: async () => (await import("./job.ts")).job,
   collections: async () => (await import("./collections.ts")).collections,
   clock: async () => (await import("./clock.ts")).clock,
