@@ -1,4 +1,6 @@
 import { readConfig } from "../core/config.ts";
+import { EXIT } from "../core/exit_codes.ts";
+import type { Log } from "../core/log.ts";
 import { LIMITS } from "../server/limits.ts";
 import { openDeps } from "../server/open_deps.ts";
 import { lowerWorkerPriority } from "../server/thread_priority.ts";
@@ -31,6 +33,8 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     // What only the start ran need not stay in memory: decision 0170.
     setTimeout(Bun.shrink, SETTLED_MS).unref();
 
+    process.on("uncaughtException", (error) => surviveDriver(error, deps.log));
+
     const signal = await signalled;
     deps.log.info({ signal }, "stopping");
     // Whatever still holds on then is cut off: both stores are as safe as after a crash.
@@ -38,6 +42,19 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     process.exit(0);
   },
 };
+
+/**
+ * PostgreSQL's driver writes to a connection that broke a moment before, in a turn of its own where nobody can catch it:
+ * the transaction has failed already. Any other error that nobody caught ends the process, as it does by itself.
+ */
+function surviveDriver(error: Error, log: Log): void {
+  if (error instanceof TypeError && /\bsocket\.write\b|\bnextWrite\b/.test(error.stack ?? "")) {
+    log.debug({ err: error }, "database: wrote to a connection that had broken");
+    return;
+  }
+  log.fatal({ err: error }, "an error that nobody caught");
+  process.exit(EXIT.failed);
+}
 
 function firstSignal(): Promise<string> {
   return new Promise((resolve) => {

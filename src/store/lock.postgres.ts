@@ -4,35 +4,45 @@ import type { Lock, TakeLock } from "./lock.ts";
 /** Finds out within half a minute, on both sides, that the other machine is gone. */
 const KEEPALIVE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 3 };
 
-/** How often a session that holds locks is spoken on, so that nobody ends it for its silence. */
-const PULSE_MS = 5_000;
+/** How long a connection may take to come about. */
+const CONNECT_S = 5;
 
 /** Locks that PostgreSQL keeps for a session of their own, and drops with it. */
 export class SessionLocks {
-  readonly #sql: postgres.Sql;
+  readonly #connect: () => postgres.Sql;
+  #sql: postgres.Sql;
   /** What to call when a lock is lost; null while it is not taken yet, and once it is lost. */
   readonly #taken = new Map<string, (() => void) | null>();
-  readonly #pulse: ReturnType<typeof setInterval>;
   #closing = false;
 
   constructor(url: string, backoff: (attempt: number) => number) {
-    this.#sql = postgres(url, {
-      max: 1,
-      // A session that is replaced by itself would drop its locks.
-      max_lifetime: null,
-      idle_timeout: 0,
-      connect_timeout: 10,
-      keep_alive: KEEPALIVE.tcp_keepalives_idle,
-      backoff,
-      onnotice: () => undefined,
-      fetch_types: false,
-      onclose: () => this.#lose(),
-      connection: KEEPALIVE,
-    });
-    this.#pulse = setInterval(() => {
-      if (this.#taken.size > 0) void this.#sql`SELECT 1`.catch(() => undefined);
-    }, PULSE_MS);
-    this.#pulse.unref();
+    this.#connect = () =>
+      postgres(url, {
+        max: 1,
+        // A session that is replaced by itself would drop its locks.
+        max_lifetime: null,
+        idle_timeout: 0,
+        connect_timeout: CONNECT_S,
+        keep_alive: KEEPALIVE.tcp_keepalives_idle,
+        backoff,
+        onnotice: () => undefined,
+        fetch_types: false,
+        onclose: () => this.#lose(),
+        connection: KEEPALIVE,
+      });
+    this.#sql = this.#connect();
+  }
+
+  /** Whether the session answers; that it is spoken on keeps others from ending it for its silence. */
+  readonly ping = async (): Promise<void> => {
+    await this.#sql`SELECT 1`;
+  };
+
+  /** Gives the session up with all its locks, and begins another. */
+  replace(): void {
+    const lost = this.#sql;
+    this.#sql = this.#connect();
+    void lost.end({ timeout: 0 }).catch(() => undefined);
   }
 
   readonly take: TakeLock = async (name, onLost = () => undefined) => {
@@ -71,7 +81,6 @@ export class SessionLocks {
 
   async close(): Promise<void> {
     this.#closing = true;
-    clearInterval(this.#pulse);
     await this.#sql.end({ timeout: 1 });
   }
 }

@@ -1,6 +1,4 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
-import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { bindToSpan } from "../core/trace.ts";
 import { columnKit } from "./columns.ts";
@@ -11,58 +9,41 @@ import { SessionLocks } from "./lock.postgres.ts";
 import { observedTransaction } from "./meters.ts";
 import { migratePostgres } from "./migrate.postgres.ts";
 import { retriesOf } from "./retries.postgres.ts";
-import type { Queries, Reads, Run, Store } from "./store.ts";
+import { Pools, runOn, watchSilence } from "./pools.postgres.ts";
+import type { Queries, Store } from "./store.ts";
 
 const kit = columnKit(postgresColumns);
 
 const POOL = 10;
+/** How long a connection may take to come about. */
+const CONNECT_S = 5;
 /** A lost connection is tried again after 0.1, 0.2, 0.4, 0.8 s and then every second. */
 const backoff = (attempt: number) => Math.min(0.1 * 2 ** attempt, 1);
 /** No statement waits for a lock, or runs, for longer: a request must end. */
 const SESSION = { TimeZone: "UTC", lock_timeout: 10_000, statement_timeout: 60_000 };
-/** Any name: the driver names a statement by its text. */
-const NAMED = "kept";
-
-const whole = (rows: unknown[][]) => rows;
-
-/** Runs queries by their text, as a named statement where it comes again. */
-const runOn =
-  ({ _: { session } }: PgDatabase<PgQueryResultHKT>): Run =>
-  (sql, params, is_prepared) => {
-    const query = { sql, params: [...params] };
-    const prepared = session.prepareQuery(query, undefined, is_prepared ? NAMED : undefined, true, whole);
-    return prepared.execute() as Promise<unknown[][]>;
-  };
-
 /** Opens (and migrates) a PostgreSQL database. */
 export async function openPostgres(url: string, constraints: Constraints, backed_up = false): Promise<Store> {
   await migratePostgres(url, { backed_up });
-  const connect = () =>
+  const connect = (onclose: () => void) =>
     postgres(url, {
       max: POOL,
+      onclose,
+      max_lifetime: null,
       onnotice: () => undefined,
       // No column is an array: a connection need not ask for the types that are.
       fetch_types: false,
       connection: SESSION,
-      connect_timeout: 10,
+      connect_timeout: CONNECT_S,
       backoff,
     });
-  // Two pools: a read inside a transaction must never wait for a transaction's slot.
-  const writer = connect();
-  const reader = connect();
+  const pools = new Pools(connect);
   const locks = new SessionLocks(url, backoff);
-  const database = drizzle(writer);
-  const reads = drizzle(reader);
-  const read = Object.assign(reads, {
-    use: kit.use,
-    run: runOn(reads),
-    reads_at_once: false,
-  }) as unknown as Reads;
+  const read = pools.reads(kit.use);
   const current = new AsyncLocalStorage<Queries>();
   const retried = retriesOf(constraints);
 
   const transaction = <T>(work: (q: Queries) => Promise<T>): Promise<T> =>
-    database.transaction(
+    pools.writer.database.transaction(
       async (connection) => {
         const handle = openHandle(connection, kit, runOn(connection));
         try {
@@ -73,6 +54,11 @@ export async function openPostgres(url: string, constraints: Constraints, backed
       },
       { isolationLevel: "serializable" },
     );
+
+  const endWatch = watchSilence(locks.ping, () => {
+    pools.replace();
+    locks.replace();
+  });
 
   /** Transactions begun and not yet over. */
   let begun = 0;
@@ -92,14 +78,15 @@ export async function openPostgres(url: string, constraints: Constraints, backed
     },
     lock: locks.take,
     stats: async () => ({ waiting: Math.max(0, begun - POOL), wal_bytes: null }),
-    serverTime: () => readTime(reader),
+    serverTime: () => readTime(pools.reader.sql),
     // Its server checks its own pages when it reads them.
     check: async () => [],
     async ping() {
-      await reader`SELECT 1`;
+      await pools.reader.sql`SELECT 1`;
     },
     async close() {
-      await Promise.all([writer.end({ timeout: 1 }), reader.end({ timeout: 1 }), locks.close()]);
+      endWatch();
+      await Promise.all([pools.close(), locks.close()]);
     },
   };
 }

@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,12 @@ export interface PostgresServer {
   /** Without a database: `postgres://…:5432`. */
   url: string;
   stop(): Promise<void>;
+  /** Stops it at once, every session too, and keeps its files. */
+  halt(): Promise<void>;
+  /** Starts it again, on the same port. */
+  resume(): Promise<void>;
+  /** Sends a signal to all of its processes. */
+  signal(name: "SIGSTOP" | "SIGCONT"): void;
 }
 
 /** Starts a server with files of its own. Errors: throws where it can't start, with the reason. */
@@ -35,6 +41,13 @@ export async function startPostgres(): Promise<PostgresServer> {
   await server.start();
   return {
     url: `postgres://postgres:postgres@127.0.0.1:${port}`,
+    halt: () => server.stop(),
+    resume: () => server.start(),
+    signal(name) {
+      const pid = readFileSync(join(folder, "data", "postmaster.pid"), "utf8").split("\n")[0] ?? "";
+      const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ");
+      for (const each of [pid, ...children]) process.kill(Number(each), name);
+    },
     async stop() {
       await server.stop();
       rmSync(folder, { recursive: true, force: true });

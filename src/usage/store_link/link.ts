@@ -28,6 +28,7 @@ export interface LinkOptions {
 const LOCK = "usage store";
 /** A process that was killed a moment ago may still hold it. */
 const LOCK_WAIT_MS = 5_000;
+const RELOCK_WAIT_MS = 2_000;
 const LOCK_PAUSE_MS = 100;
 const RETRY_MS = 1_000;
 
@@ -132,7 +133,8 @@ export class LinkedUsage {
     while (!this.#closing) {
       await this.#lock.release();
       try {
-        const lock = await store.lock(LOCK, () => void this.relock());
+        // The session that was lost may hold it for a moment more.
+        const lock = await retake(store, () => void this.relock());
         if (lock === null) return await this.#giveUp();
         this.#lock = lock;
         const link = await queries.findLink(store.read);
@@ -206,15 +208,20 @@ async function storeFactsOf({ read }: Store) {
   return { ...link, ...(await queries.findLastKeys(read)) };
 }
 
-/** Errors: unavailable while another process holds it. */
-async function takeLock(store: Store, onLost: () => void): Promise<Lock> {
-  const give_up_ms = performance.now() + LOCK_WAIT_MS;
+/** Tries to take the lock for so long. */
+async function retake(store: Store, onLost: () => void, wait_ms = RELOCK_WAIT_MS): Promise<Lock | null> {
+  const give_up_ms = performance.now() + wait_ms;
   for (;;) {
     const lock = await store.lock(LOCK, onLost);
-    if (lock !== null) return lock;
-    if (performance.now() > give_up_ms) break;
+    if (lock !== null || performance.now() > give_up_ms) return lock;
     await Bun.sleep(LOCK_PAUSE_MS);
   }
+}
+
+/** Errors: unavailable while another process holds it. */
+async function takeLock(store: Store, onLost: () => void): Promise<Lock> {
+  const lock = await retake(store, onLost, LOCK_WAIT_MS);
+  if (lock !== null) return lock;
   const other = await queries.findLink(store.read);
   throw new AppError(
     "unavailable",
