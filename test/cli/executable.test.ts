@@ -141,6 +141,14 @@ describe("the executable", () => {
     await server.signIn("u@example.com", PASSWORD);
   });
 
+  test("runs a job that needs a Worker, in the running server", async () => {
+    expect(await command("job", "records_check")).toMatchObject({
+      code: 0,
+      out: "Ran records_check\n",
+      err: "",
+    });
+  });
+
   test("says whether the server is well, by its exit code", async () => {
     const url = ["--url", server.url];
     expect(await command("health", ...url)).toMatchObject({ code: 0, err: "" });
