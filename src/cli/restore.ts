@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { openPoint, identityIn } from "../backup/restore/point.ts";
 import { readPlace } from "../backup/restore/place.ts";
 import { restorePoint, type Restored } from "../backup/restore/restore.ts";
+import { readErasedIds } from "../backup/erased_ids.ts";
 import { openTarget } from "../backup/open_target.ts";
 import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
@@ -37,7 +38,8 @@ a restore: those that were sent after the point are unknown. Compare with the ba
     const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
     const url = optional(words, "from") ?? config.backup_url;
     if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
-    const point = await openPoint(openTarget(url), instant, identityOf(words));
+    const target = openTarget(url);
+    const point = await openPoint(target, instant, identityOf(words));
     const { manifest } = point;
     console.log(`Restoring the point of ${manifest.instant} into ${place.data_dir}`);
     const progress = openProgress("");
@@ -45,6 +47,7 @@ a restore: those that were sent after the point are unknown. Compare with the ba
       const needs = restoreNeeds(config, Temporal.Now.instant());
       const restored = await restorePoint(point, place, {
         ...needs,
+        erased: await Array.fromAsync(readErasedIds(target)),
         onProgress: (text) => progress.line(text),
       });
       console.log(describe(restored));

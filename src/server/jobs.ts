@@ -26,6 +26,7 @@ import { expireConsents } from "../loans/consents/service.ts";
 import { sweepLoanDocuments } from "../loans/documents/service.ts";
 import type { Reads } from "../store/store.ts";
 import { checkRecords } from "./check_records.ts";
+import { shipErasures } from "./ship_erasures.ts";
 import { checkUsage, describeSums } from "../usage/consistency_check.ts";
 import { listCompaniesWithErasures } from "../usage/erasures/queries.ts";
 import { carryOutErasures } from "../usage/erasures/service.ts";
@@ -97,6 +98,13 @@ export const JOBS: readonly Job[] = [
     cron: "* * * * * *",
     due: listCompaniesWithErasures,
     run: (ctx) => call(ctx, carryOutErasures, {}),
+  },
+  {
+    name: "erased_ids",
+    summary: "Write the ids of erased events beside the backups",
+    cron: "35 * * * * *",
+    goes_on: ["clock"],
+    run: shipErasures,
   },
   {
     name: "event_prune",

@@ -10,6 +10,7 @@ import { openSqlite } from "../../store/sqlite.ts";
 import type { EngineLimits } from "../../usage_store/duckdb/engine/database.ts";
 import { loadSegments } from "../../usage_store/duckdb/maintain/load_segments.ts";
 import { LIMITS } from "../limits.ts";
+import type { ErasedIds } from "../erased_ids.ts";
 import type { Manifest } from "../manifest.ts";
 import { claimPlace, completePlace, type Place, syncPath } from "./place.ts";
 import type { Point } from "./point.ts";
@@ -25,6 +26,8 @@ export interface RestoreOptions {
   readonly now: Temporal.Instant;
   /** Which of the documents are restored; all by default. */
   readonly documents?: Documents;
+  /** Ids of erased events that are beside the points: restored metadata of theirs is erased again. */
+  readonly erased?: readonly ErasedIds[];
   /** Called with what is being done, in a few words. */
   readonly onProgress?: (text: string) => void;
 }
@@ -108,7 +111,7 @@ async function restoreRows(
   point: Point,
   { data_dir, database_url }: Place,
   scratch: string,
-  { tables, constraints, now }: RestoreOptions,
+  { tables, constraints, now, erased = [] }: RestoreOptions,
 ): Promise<number> {
   const path =
     database_url === null ? join(data_dir, "meterhouse.sqlite") : join(scratch, "meterhouse.sqlite");
@@ -118,7 +121,7 @@ async function restoreRows(
   if (problems.length > 0) throw new Error(`${manifest.rows.name} is damaged: ${problems.join("; ")}`);
   const store = await openSqlite(path, constraints);
   try {
-    const revival = { tables, last_seq: manifest.last_seq, point: manifest.instant };
+    const revival = { tables, last_seq: manifest.last_seq, point: manifest.instant, erased };
     await store.tx((q) => reviveRows(q, now, revival));
     if (database_url !== null) {
       const target = await openPostgres(database_url, constraints);

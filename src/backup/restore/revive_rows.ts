@@ -3,6 +3,7 @@ import { mandatePaymentTable } from "../../emandate/payments/tables.ts";
 import type { AnyTable } from "../../store/copy_rows.ts";
 import { isKeyed, lastKey, raiseKey } from "../../store/key_sequences.ts";
 import type { Queries } from "../../store/store.ts";
+import { type ErasedIds, repeatAllErasures } from "../../usage/erasures/queries.ts";
 import { resetLink } from "../../usage/store_link/queries.ts";
 
 /** Records that were made after the point are lost, and their ids must not come again: others may know them. */
@@ -17,6 +18,8 @@ export interface Revival {
   readonly last_seq: number;
   /** When the point was taken, for messages. */
   readonly point: string;
+  /** Ids of erased events that are beside the points. */
+  readonly erased: readonly ErasedIds[];
 }
 
 /**
@@ -26,7 +29,7 @@ export interface Revival {
 export async function reviveRows(
   q: Queries,
   now: Temporal.Instant,
-  { tables, last_seq, point }: Revival,
+  { tables, last_seq, point, erased }: Revival,
 ): Promise<void> {
   for (const table of tables) {
     const own = q.use(table);
@@ -35,5 +38,6 @@ export async function reviveRows(
     await raiseKey(q, own, (await lastKey(q, own)) + ahead);
   }
   await holdAllDebits(q, now, `the restore of the point of ${point}`);
+  await repeatAllErasures(q, now, erased);
   await resetLink(q, now, { database_id: crypto.randomUUID(), last_seq });
 }

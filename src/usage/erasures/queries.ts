@@ -1,13 +1,13 @@
-import { and, asc, desc, eq, gt, sql } from "drizzle-orm";
+import { and, asc, desc, eq, gt, isNull, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
-import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { UsageErasure } from "./model.ts";
-import { packIds } from "./packed_ids.ts";
+import { packIds, unpackIds } from "./packed_ids.ts";
 import { type ErasureConditions, usageErasedIdsTable, usageErasureTable } from "./tables.ts";
 
 /** An erasure that is under way. */
@@ -24,13 +24,13 @@ export function listUsageErasures({ q, scope }: ReadTx, slice: Slice) {
   return listRows(q, t, { columns: columnsOf(t, UsageErasure), where, order: desc(t.id), slice });
 }
 
-/** Writes down an erasure that is to be done. */
+/** Writes down an erasure that is to be done; null: by ids that are known already. */
 export function insertUsageErasure(
   { q, scope: { company_id }, now }: Tx,
-  conditions: ErasureConditions,
+  conditions: ErasureConditions | null,
 ): Promise<UsageErasure> {
   const t = q.use(usageErasureTable);
-  const { subscription_ids, metadata, ids, start_ms, end_ms } = conditions;
+  const { subscription_ids, metadata, ids, start_ms, end_ms } = conditions ?? {};
   const row = {
     company_id,
     status: "pending" as const,
@@ -117,9 +117,50 @@ export interface ErasedIds {
   readonly ids: string;
 }
 
-/** Some rows of erased ids of every company, in order, after one of them. */
-export function listErasedIds(q: Reads, after_id: number, limit: number): Promise<ErasedIds[]> {
+/** Some rows of the company's erased ids, in order. */
+export function listErasedIds(
+  { q, scope }: ReadTx,
+  { erasure_id, after_id, is_shipped }: { erasure_id?: number; after_id?: number; is_shipped?: false },
+  limit: number,
+): Promise<ErasedIds[]> {
   const t = q.use(usageErasedIdsTable);
-  const columns = { id: t.id, company_id: t.company_id, ids: t.ids };
-  return selectRows(q, t, { columns, where: gt(t.id, after_id), order: asc(t.id), limit });
+  return selectRows(q, t, {
+    columns: { id: t.id, company_id: t.company_id, ids: t.ids },
+    where: and(
+      eq(t.company_id, scope.company_id),
+      erasure_id === undefined ? undefined : eq(t.erasure_id, erasure_id),
+      after_id === undefined ? undefined : gt(t.id, after_id),
+      is_shipped === undefined ? undefined : isNull(t.shipped_at),
+    ),
+    order: asc(t.id),
+    limit,
+  });
+}
+
+/** Records that a row of ids is beside the backups. */
+export async function markShipped({ q, scope, now }: Tx, id: number): Promise<void> {
+  const t = q.use(usageErasedIdsTable);
+  const own = and(eq(t.company_id, scope.company_id), eq(t.id, id));
+  await q
+    .update(t)
+    .set({ shipped_at: iso(now) })
+    .where(own);
+}
+
+/**
+ * Has all erasures of restored rows done again, by their ids, and those of ids that were written beside the backups
+ * since. What was under way goes on as it was asked for.
+ */
+export async function repeatAllErasures(
+  q: Queries,
+  now: Temporal.Instant,
+  later: readonly ErasedIds[],
+): Promise<void> {
+  const t = q.use(usageErasureTable);
+  await q.update(t).set({ status: "pending", finished_at: null }).where(isNull(t.conditions));
+  for (const [company_id, rows] of Map.groupBy(later, (row) => row.company_id)) {
+    const tx = { q, scope: { company_id }, now };
+    const { id } = await insertUsageErasure(tx, null);
+    for (const { ids } of rows) await insertErasedIds(tx, id, unpackIds(ids));
+  }
 }

@@ -6,7 +6,7 @@ import { scopeOf } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
-import { Nothing, paged } from "../../core/schema.ts";
+import { ById, Nothing, paged } from "../../core/schema.ts";
 import { LIMITS } from "../limits.ts";
 import { assertIdsInScope, filterOf } from "../search/filters.ts";
 import { EraseUsage, ListUsageErasures, UsageErasure } from "./model.ts";
@@ -61,7 +61,7 @@ export const listUsageErasures = operation({
     ),
 });
 
-/** Carries out the company's erasures, each from where a killed process left it. */
+/** Carries out the company's erasures, each from where a killed process left it; after a restore all of them again. */
 export const carryOutErasures = operation({
   name: "carry_out_erasures",
   permission: "usage:erase",
@@ -82,6 +82,7 @@ async function carryOut(
   ctx: Context,
   { id, conditions, last_seq }: queries.PendingErasure,
 ): Promise<boolean> {
+  if (conditions === null) return repeat(ctx, id);
   const { company_id } = scopeOf(ctx.actor);
   const { usage } = ctx;
   const until = last_seq ?? (await usage.lastSeq(company_id, LIMITS.usage_check_ms));
@@ -105,28 +106,42 @@ async function carryOut(
 /** Rows of erased ids that are read at once. */
 const ROWS = 10;
 
-/**
- * Erases again what was erased before the usage store was restored; it may be repeated. Returns how many ids were on
- * record.
- */
-export const repeatErasures = operation({
-  name: "repeat_erasures",
-  permission: "companies:write",
+/** Erases again by the ids on record, as after a restore. Returns whether it is done. */
+async function repeat(ctx: Context, erasure_id: number): Promise<boolean> {
+  const { company_id } = scopeOf(ctx.actor);
+  let after_id = 0;
+  while (!ctx.background.is_stopping) {
+    const rows = await queries.listErasedIds(readTx(ctx), { erasure_id, after_id }, ROWS);
+    for (const { id, ids } of rows) {
+      await ctx.usage.erase(company_id, unpackIds(ids));
+      after_id = id;
+    }
+    if (rows.length === ROWS) continue;
+    await transaction(ctx, (tx) => queries.finishErasure(tx, erasure_id));
+    return true;
+  }
+  return false;
+}
+
+/** Some of the company's erased ids that are not beside the backups yet. */
+export const listUnshippedIds = operation({
+  name: "list_unshipped_ids",
+  permission: "usage:erase",
   unaudited: true,
   input: Nothing,
-  output: Type.Object({ ids: Type.Integer() }),
-  async run({ store, usage }) {
-    let after_id = 0;
-    let count = 0;
-    for (;;) {
-      const rows = await queries.listErasedIds(store.read, after_id, ROWS);
-      for (const { company_id, ids, id } of rows) {
-        const unpacked = unpackIds(ids);
-        await usage.erase(company_id, unpacked);
-        count += unpacked.length;
-        after_id = id;
-      }
-      if (rows.length < ROWS) return { ids: count };
-    }
+  output: Type.Object({ rows: Type.Array(Type.Unsafe<queries.ErasedIds>(Type.Any())) }),
+  run: async (ctx) => ({ rows: await queries.listErasedIds(readTx(ctx), { is_shipped: false }, ROWS) }),
+});
+
+/** Records that a row of erased ids is beside the backups. */
+export const markIdsShipped = operation({
+  name: "mark_ids_shipped",
+  permission: "usage:erase",
+  unaudited: true,
+  input: ById,
+  output: Nothing,
+  async run(ctx, { id }) {
+    await transaction(ctx, (tx) => queries.markShipped(tx, id));
+    return {};
   },
 });

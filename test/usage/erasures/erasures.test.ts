@@ -2,10 +2,8 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { type Api, type Json, type Tenant, useService } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { packIds, unpackIds } from "../../../src/usage/erasures/packed_ids.ts";
-import { listErasedIds } from "../../../src/usage/erasures/queries.ts";
-import { repeatErasures } from "../../../src/usage/erasures/service.ts";
-import { call } from "../../../src/app/operation.ts";
-import { operatorContext } from "../../../src/cli/command.ts";
+import { listErasedIds, repeatAllErasures } from "../../../src/usage/erasures/queries.ts";
+import { canonicalJson } from "../../../src/usage_store/metadata.ts";
 import { addSubscription, ms, search, send, uuid } from "../fixtures.ts";
 
 const service = useService();
@@ -39,6 +37,21 @@ async function erase(body: Json, api: Api = service.api): Promise<Json> {
   const [newest] = (await api("GET", "/usage/erasures")).body.data;
   expect(newest).toMatchObject({ id: answer.body.data.id, status: "done" });
   return newest;
+}
+
+/** A stored event, as it would be sent to the store. */
+async function storedEvent(number: number) {
+  const query = {
+    company_id: service.company_id,
+    sort_by: "usage",
+    sort_order: "asc",
+    limit: 9,
+    offset: 0,
+  } as const;
+  const { rows } = await service.deps.usage.search(query, 10_000);
+  const found = rows.find(({ id }) => id === uuid(number));
+  if (found === undefined) throw new Error(`There is no event ${number}`);
+  return { ...found, timestamp_given: true };
 }
 
 /** The metadata of the company's events, by the number of their id. */
@@ -99,7 +112,8 @@ describe("what is kept of it", () => {
     const { store } = service.deps;
     const rows = await store.read.run("SELECT * FROM usage_erasures", [], false);
     expect(JSON.stringify(rows)).not.toMatch(/Ada|Nobody/);
-    const ids = (await listErasedIds(store.read, 0, 100)).flatMap((row) => unpackIds(row.ids));
+    const tx = { q: store.read, scope: { company_id: service.company_id }, now: service.deps.clock.now() };
+    const ids = (await listErasedIds(tx, {}, 100)).flatMap((row) => unpackIds(row.ids));
     expect(ids.toSorted()).toEqual([uuid(1), uuid(2), uuid(4)]);
     expect(unpackIds(packIds([uuid(7), uuid(8)]))).toEqual([uuid(7), uuid(8)]);
     expect(unpackIds(packIds([]))).toEqual([]);
@@ -112,9 +126,20 @@ describe("what is kept of it", () => {
     expect((await other.api("GET", "/usage/erasures")).body.data).toEqual([]);
   });
 
-  test("a restored store erases again what it has back", async () => {
-    await call(operatorContext(service.deps), repeatErasures, {});
-    expect((await metadata()).filter((one) => one.erased === true)).toHaveLength(3);
+  test("after a restore all are carried out again, and those since by the ids beside the backups", async () => {
+    const { store, usage } = service.deps;
+    await usage.append(
+      service.company_id,
+      [{ ...(await storedEvent(3)), id: uuid(5), metadata: canonicalJson({ person: "Ada" }) }],
+      AT,
+    );
+    const later = { id: 7, company_id: service.company_id, ids: packIds([uuid(5), uuid(3)]) };
+    await store.tx((q) => repeatAllErasures(q, service.deps.clock.now(), [later]));
+    await runNamedJob(service, "usage_erasures");
+    const { data, meta } = (await service.api("GET", "/usage/erasures")).body;
+    expect(data.map((one: Json) => one.status)).toEqual(Array(5).fill("done"));
+    expect([meta.total, data[0].erased]).toEqual([5, 2]);
+    expect(await metadata()).toEqual([ERASED, ERASED, ERASED, ERASED, ERASED]);
     expect(await metadata(other.api)).not.toContainEqual(ERASED);
   });
 });

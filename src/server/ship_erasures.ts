@@ -1,0 +1,20 @@
+import type { Context } from "../app/context.ts";
+import { call } from "../app/operation.ts";
+import { writeErasedIds } from "../backup/erased_ids.ts";
+import { openTarget } from "../backup/open_target.ts";
+import { listUnshippedIds, markIdsShipped } from "../usage/erasures/service.ts";
+
+/** Writes the ids of erased events beside the backups, where there are any. */
+export async function shipErasures(ctx: Context): Promise<void> {
+  const { backup_url } = ctx.config;
+  if (backup_url === null) return;
+  const target = openTarget(backup_url);
+  while (!ctx.background.is_stopping) {
+    const { rows } = await call(ctx, listUnshippedIds, {});
+    for (const row of rows) {
+      await writeErasedIds(target, row);
+      await call(ctx, markIdsShipped, { id: row.id });
+    }
+    if (rows.length === 0) break;
+  }
+}
