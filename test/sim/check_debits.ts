@@ -49,14 +49,22 @@ export async function checkNewDebits(company: SimCompany): Promise<void> {
         one.mandate_id === mandate_id &&
         samePeriod(mandate.frequency, Temporal.PlainDate.from(one.debit_date), day),
     );
-    const live = same.map(({ id, status }) => {
-      const moving = orders.filter((order) => order.payment_id === id && order.status !== "failed").length;
-      return status === "charged_back" ? Math.max(1, moving) : moving;
-    });
-    const all = live.reduce((sum, count) => sum + count, 0);
+    // A payment counts once, whatever became of its attempts: one that was paid twice is for a person to refund.
+    const moves = ({ id, status }: Payment) =>
+      status === "charged_back" ||
+      orders.some((order) => order.payment_id === id && order.status !== "failed");
+    const all = same.filter(moves).length;
     if (all > Number(mandate.max_no_debit))
       company.bank.violations.push(
-        `${order_no} is debit ${all} around ${day.toString()}, and the mandate allows ${mandate.max_no_debit}`,
+        `${order_no} is debit ${all} around ${day.toString()}, and the mandate allows ${mandate.max_no_debit}: ${same
+          .map(
+            (one) =>
+              `${one.status} ${one.debit_date} ${orders
+                .filter((order) => order.payment_id === one.id)
+                .map((order) => `${order.order_no} ${order.status}`)
+                .join(", ")}`,
+          )
+          .join("; ")}`,
       );
   }
 }

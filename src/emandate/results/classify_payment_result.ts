@@ -104,6 +104,9 @@ function classifyUncounted(
   }
   if (order.status === "succeeded") return settles(order, response);
   if (payment.status === "paid") return { ...flagged("paid_twice"), order: "paid" };
+  // One that failed late is paid by this attempt: a failed one would let the period be debited again.
+  if (hasReturned(payment) && payment.status === "failed")
+    return { ...flagged("paid_after_return"), trigger: "pay" };
   if (hasReturned(payment)) return { ...flagged("paid_after_return"), order: "paid" };
   // Another attempt is on its way by now, and may be paid too.
   return may_move ? pull("pay") : { ...flagged("retry_was_sent"), trigger: "pay" };

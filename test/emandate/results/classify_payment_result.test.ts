@@ -120,6 +120,11 @@ describe("an answer about another attempt", () => {
   });
 });
 
+test("a success of another attempt than the one that failed late pays, and is flagged", () => {
+  const late = { status: "failed", paid_at: PAID_AT } as const;
+  expect(verdict(late, { order_no: "D1-1", status: "failed" }, OK)).toBe("pay, paid_after_return");
+});
+
 test("a success is never passed over but where the money is known to be there, and moves are possible ones", () => {
   fc.assert(
     fc.property(

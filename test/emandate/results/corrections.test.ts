@@ -143,6 +143,23 @@ describe("a success that comes after a failure", () => {
     expect(await file(tenant, run_id, `D${payment}-1`, "00,yes")).toEqual(APPLIED);
     expect((await getPayment(tenant.api, payment)).status).toBe("charged_back");
   });
+
+  test("of an attempt before one that failed late pays, and is flagged: the period is not debited again", async () => {
+    const { tenant, mandate, payment, run_id } = await collected();
+    await file(tenant, run_id, `D${payment}-1`, "OF,");
+    const second = await runOn(tenant, "2026-03-10");
+    await file(tenant, second, `D${payment}-2`, "00,");
+    await file(tenant, second, `D${payment}-2`, "53,");
+    expect((await getPayment(tenant.api, payment)).status).toBe("failed");
+    expect(await file(tenant, run_id, `D${payment}-1`, "00,")).toEqual({ ...APPLIED, flagged: 1 });
+    expect(await getPayment(tenant.api, payment)).toMatchObject({
+      status: "paid",
+      order_no: `D${payment}-1`,
+    });
+    expect(await reasons(tenant)).toEqual(["paid_after_return"]);
+    const by_hand = await tenant.api("POST", `/emandate/mandates/${mandate}/payments`, { amount: "50.00" });
+    expect(by_hand.status).toBe(422);
+  });
 });
 
 describe("what can't be applied", () => {
