@@ -105,8 +105,8 @@ function choose(roll: Dice, deck: readonly Work[]): Work[] {
   const first = pick(roll, deck);
   if (first.command) return [first];
   const others = deck.filter((work) => work !== first && !work.command && work.name !== "compaction");
-  const more = Array.from({ length: roll(3) }, () => pick(roll, others));
-  return [...new Set(others.length > 0 ? [first, ...more] : [first])];
+  const more = Array.from({ length: others.length > 0 ? roll(3) : 0 }, () => pick(roll, others));
+  return [...new Set([first, ...more])];
 }
 
 async function playRound(world: World, works: readonly Work[], result: ChaosResult): Promise<void> {

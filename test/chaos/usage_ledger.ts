@@ -9,6 +9,7 @@ export interface SentEvent {
   external_subscription_id: string;
   timestamp: number;
   usage: number;
+  metadata: { user: string };
 }
 
 /** Events that were sent together, and whether that was answered. */
@@ -18,6 +19,8 @@ export interface Batch {
 }
 
 const DAY_MS = 86_400_000;
+export const USERS = 20;
+export const userOf = (n: number) => `u-${n}`;
 
 /** Everything that was sent to the usage store, by whatever way, and what must be stored of it. */
 export class UsageLedger {
@@ -39,6 +42,7 @@ export class UsageLedger {
       external_subscription_id: pick(roll, this.#world.keys),
       timestamp: now - roll(60 * DAY_MS) - 1_000,
       usage: roll(500),
+      metadata: { user: userOf(roll(USERS)) },
     }));
     const batch = { events, answered: false };
     this.#open.push(batch);
