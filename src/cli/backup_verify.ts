@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { openTarget } from "../backup/open_target.ts";
 import { openPoint } from "../backup/restore/point.ts";
-import { describeReport, saveReport } from "../backup/verify/report.ts";
+import { describeReport, saveReport, scratchOf } from "../backup/verify/report.ts";
 import { verifyPoint } from "../backup/verify/verify.ts";
 import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
@@ -21,14 +20,14 @@ export async function verifyBackup(words: Arguments, instant = "latest"): Promis
   if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
   const bills = wholeNumber(words, "bills") ?? BILLS;
   const seed = wholeNumber(words, "seed") ?? Math.floor(Math.random() * SEEDS);
-  const point = await openPoint(openTarget(url), instant, identityOf(words));
+  const point = await openPoint(openTarget(url), instant, identityOf(words) ?? config.backup_identity);
   const now = Temporal.Now.instant();
   const progress = openProgress(`Verifying the point of ${point.manifest.instant}`, { now: true });
   const report = await verifyPoint(point, {
     ...restoreNeeds(config, now),
     bills,
     seed,
-    scratch: join(config.data_dir, "verifying"),
+    scratch: scratchOf(config.data_dir),
     onProgress: (text) => progress.line(text),
   }).finally(() => progress.end());
   console.log(describeReport(report));

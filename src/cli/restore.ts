@@ -39,7 +39,7 @@ a restore: those that were sent after the point are unknown. Compare with the ba
     const url = optional(words, "from") ?? config.backup_url;
     if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
     const target = openTarget(url);
-    const point = await openPoint(target, instant, identityOf(words));
+    const point = await openPoint(target, instant, identityOf(words) ?? config.backup_identity);
     const { manifest } = point;
     console.log(`Restoring the point of ${manifest.instant} into ${place.data_dir}`);
     const progress = openProgress("");

@@ -5,6 +5,7 @@ import { passwordProblem } from "./password_policy.ts";
 import {
   adminEmail,
   adminPassword,
+  ageIdentity,
   backupUrl,
   BadSetting,
   duration,
@@ -216,6 +217,12 @@ export const SETTINGS = {
     "Where backups are: `file:///folder` or `s3://bucket/prefix`; unset: there are none",
     backupUrl,
   ),
+  backup_identity: defineSetting(
+    "BACKUP_IDENTITY",
+    null,
+    "The age secret key of encrypted backups, for `backup verify` and its weekly job; unset: they are verified elsewhere",
+    ageIdentity,
+  ),
   fpx_url: defineSetting(
     "FPX_URL",
     null,
@@ -252,6 +259,7 @@ const SECRETS: ReadonlySet<string> = new Set(
     SETTINGS.server_token,
     SETTINGS.loan_service_key,
     SETTINGS.secrets_keys,
+    SETTINGS.backup_identity,
   ].map(({ name }) => name),
 );
 

@@ -132,6 +132,13 @@ export function sizeInBytes(value: string): number {
   throw new BadSetting("must be a size such as 500MB or 1GB, or 0");
 }
 
+/** The text of an identity file, as age-keygen writes it, or its key alone. */
+export function ageIdentity(value: string): string {
+  const [identity] = /^AGE-SECRET-KEY-[0-9A-Z-]+$/m.exec(value) ?? [];
+  if (identity !== undefined) return identity;
+  throw new BadSetting("must be an age secret key, AGE-SECRET-KEY-…");
+}
+
 export function backupUrl(value: string): string {
   const url = URL.parse(value);
   if (url?.protocol === "file:" && url.host === "" && url.pathname.length > 1) return value;

@@ -25,6 +25,7 @@ import { listCompaniesWithDueConsents } from "../loans/consents/queries.ts";
 import { expireConsents } from "../loans/consents/service.ts";
 import { sweepLoanDocuments } from "../loans/documents/service.ts";
 import type { Reads } from "../store/store.ts";
+import { verifyBackup } from "./verify_backup.ts";
 import { checkRecords } from "./check_records.ts";
 import { shipErasures } from "./ship_erasures.ts";
 import { checkUsage, describeSums } from "../usage/consistency_check.ts";
@@ -91,6 +92,13 @@ export const JOBS: readonly Job[] = [
     cron: "20 5 4 * * *",
     goes_on: ["disk", "clock"],
     whole: checkRecords,
+  },
+  {
+    name: "backup_verify",
+    summary: "Restore the newest backup into a scratch folder and prove that it is whole",
+    cron: "20 35 4 * * 0",
+    goes_on: ["disk", "clock"],
+    whole: verifyBackup,
   },
   {
     name: "usage_erasures",

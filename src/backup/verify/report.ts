@@ -40,6 +40,9 @@ export function describeReport(report: VerifyReport): string {
 /** The report of the last verification, and when that was. */
 const Saved = Type.Object({ at: Type.String(), report: VerifyReport });
 
+/** Where a point is restored to be verified: below a data directory, whose disk has room for it. */
+export const scratchOf = (data_dir: string) => join(data_dir, "verifying");
+
 const pathOf = (data_dir: string) => join(data_dir, "backup_verified.json");
 
 /** Keeps a report for the metrics of the server on this data directory. */
