@@ -1,5 +1,5 @@
 // `bun run test:executable` compiles the program, and runs each test file that starts processes against the executable.
-// `--store postgres` for PostgreSQL. Tests that change the sources they start, or look at their modules, stay out.
+// `--store postgres` for PostgreSQL. Tests of a service in their own process stay out.
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -12,7 +12,7 @@ const files = [...new Bun.Glob("test/**/*.test.ts").scanSync()].toSorted();
 const texts = await Promise.all(files.map((file) => Bun.file(file).text()));
 const chosen = files.filter((_, i) => {
   const text = texts[i] ?? "";
-  return text.includes("support/process.ts") && started.test(text) && !text.includes("spyOn(");
+  return text.includes("support/process.ts") && started.test(text) && !text.includes("useService(");
 });
 
 const folder = mkdtempSync(join(tmpdir(), "meterhouse-executable-"));
