@@ -2,8 +2,6 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Context } from "../app/context.ts";
 import { call } from "../app/operation.ts";
 import { nullable, PageMeta } from "../core/schema.ts";
-import { EraseUsage } from "./erasures/model.ts";
-import { eraseUsage } from "./erasures/service.ts";
 import { createExportLink } from "./export/export_links.ts";
 import { MetadataKeys, SearchUsage, UsageAggregation, UsageEvent } from "./search/model.ts";
 import { listMetadataKeys, searchUsage } from "./search/service.ts";
@@ -122,29 +120,7 @@ const makeLink = tool({
   input: { ...exportInput, ...clientFilter },
 });
 
-const erase = EraseUsage.properties;
-
-const eraseMetadata = tool({
-  name: "billing_erase_usage_metadata",
-  title: "Erase metadata of usage",
-  description:
-    "Erases the metadata of usage events for good, such as a person's: those that meet every condition given. Their usage and all bills stay. Count the events with billing_search_usage first, and ask the person to confirm.",
-  ...action(eraseUsage),
-  is_destructive: true,
-  input: {
-    subscription_ids: describe(erase.subscription_ids, "Only these subscriptions"),
-    external_subscription_ids: describe(
-      erase.external_subscription_ids,
-      "Only these, by your own system's ids",
-    ),
-    metadata: describe(erase.metadata, 'Only events with this metadata, such as {"user": "u-17"}'),
-    ids: describe(erase.ids, "Only events of these ids"),
-    start_time: describe(erase.start_time, "From this Unix time in milliseconds on"),
-    end_time: describe(erase.end_time, "Before this Unix time in milliseconds"),
-  },
-});
-
-export const usageTools = [findUsage, findKeys, makeLink, eraseMetadata];
+export const usageTools = [findUsage, findKeys, makeLink];
 
 const findMyUsage = tool({
   name: "billing_search_my_usage",
