@@ -205,11 +205,12 @@ async function findRepeated(
   );
   const [first_ms = 0, last_ms = 0] = span.map(asNumber);
   const result = await connection.stream(`SELECT "row" FROM loaded_rows AS loaded JOIN hit_rows USING ("row")
-    SEMI JOIN (FROM usage_events
+    JOIN (FROM usage_events
       WHERE company_id = ${company_id} AND timestamp BETWEEN ${first_ms} AND ${last_ms}) AS stored
     ON stored.id = loaded.id AND stored.timestamp = loaded.timestamp
       AND stored.subscription_id = loaded.subscription_id AND stored.usage = loaded.usage
-      AND (stored.metadata IS NOT DISTINCT FROM loaded.metadata OR stored.metadata = ${quoteText(ERASED)})`);
+    -- No condition of a semi join, which would compare every pair.
+    WHERE (stored.metadata IS NOT DISTINCT FROM loaded.metadata OR stored.metadata = ${quoteText(ERASED)})`);
   for await (const chunk of result) {
     for (const row of rawWords(chunk.getColumnVector(0)).subarray(0, chunk.rowCount)) repeated.add(row);
   }
