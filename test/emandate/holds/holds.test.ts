@@ -1,4 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import type { Deps } from "../../../src/app/deps.ts";
+import { examine } from "../../../src/cli/examine.ts";
 import { holdAllDebits } from "../../../src/emandate/holds/queries.ts";
 import { type Json, readMetrics, TestClock, useService } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
@@ -71,7 +73,15 @@ describe("while debits are held", () => {
     );
     // By the real clock, of later: the next month of both.
     expect(told.out).toContain("2 mandates due for collection");
-    expect((await command("doctor")).out).toContain("debits: HELD for 1 companies");
+    const use = <T>(work: (own: Deps) => Promise<T>) => work(deps);
+    const findings = await examine(
+      deps.config,
+      { useRecords: use, useAll: use },
+      { rebuild_sums: false, read_documents: false },
+    );
+    expect(findings.map(({ text }) => text)).toContain(
+      "debits: HELD for 1 companies; `collections resume` releases them",
+    );
     expect(await moneyHeld()).toBe("1");
 
     const released = await command("collections", "resume", "--company", String(company_id), "--yes");
