@@ -6,6 +6,7 @@ export const ACTIONS: Actions = {
   list_companies: async () => (await import("./company.ts")).listCompaniesAction,
   add_user: async () => (await import("./user.ts")).addUserAction,
   list_users: async () => (await import("./user.ts")).listUsersAction,
+  take_backup: async () => (await import("./backup.ts")).takeBackupAction,
   run_job: async () => (await import("./job.ts")).runJobAction,
   show_clock: async () => (await import("./clock.ts")).showClockAction,
   accept_clock: async () => (await import("./clock.ts")).acceptClockAction,

@@ -10,6 +10,7 @@ import { interruptRuns } from "../billing/runs/service.ts";
 import { releaseIdempotencyKeys } from "../idempotency/service.ts";
 import { randomPassword } from "../core/passwords.ts";
 import { removeSentBlocks } from "../usage/import/sent_block.ts";
+import { startBackups } from "../server/backups.ts";
 import { startJobs } from "../server/scheduler.ts";
 import { listen, type Server } from "../server/listen.ts";
 import { ACTIONS } from "./actions.ts";
@@ -32,9 +33,11 @@ export async function startServing(deps: Deps): Promise<Serving> {
   removeSentBlocks(deps.config.data_dir);
   const server = await listen(deps, ACTIONS);
   const stopJobs = startJobs(deps);
+  const stopBackups = startBackups(deps);
   return {
     server,
     async stop() {
+      stopBackups();
       await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
       await deps.close();
     },

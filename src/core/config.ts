@@ -6,12 +6,14 @@ import {
   adminEmail,
   adminPassword,
   ageIdentity,
+  ageRecipient,
   backupUrl,
   BadSetting,
   duration,
   flag,
   httpUrl,
   integer,
+  keptPoints,
   longToken,
   oneOf,
   origin,
@@ -26,6 +28,7 @@ import {
   size,
   sizeInBytes,
   text,
+  timeOfDay,
 } from "./setting_values.ts";
 
 const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -154,6 +157,30 @@ export const SETTINGS = {
     "Disk that is kept free in DATA_DIR: with less, writes wait and reads go on; 0: none",
     sizeInBytes,
   ),
+  backup_url: defineSetting(
+    "BACKUP_URL",
+    null,
+    "Where backups go: `file:///folder` or `s3://bucket/prefix`; unset: none are taken",
+    backupUrl,
+  ),
+  backup_at: defineSetting(
+    "BACKUP_AT",
+    null,
+    "Time of day, in UTC, when a backup is taken, such as `02:00`; unset: by `backup` alone",
+    timeOfDay,
+  ),
+  backup_keep: defineSetting(
+    "BACKUP_KEEP",
+    "7d,5w,12m",
+    "Days, weeks and months of which the newest backup is kept",
+    keptPoints,
+  ),
+  backup_recipient: defineSetting(
+    "BACKUP_RECIPIENT",
+    null,
+    "The age public key that backups are encrypted to; unset: they are not",
+    ageRecipient,
+  ),
   /** Only behind a proxy that sets the header. */
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
   metrics_token: defineSetting(
@@ -210,12 +237,6 @@ export const SETTINGS = {
     null,
     "Seals secrets in the database: 32 bytes in base64 or hex, an older key after a comma; unset: webhook secrets lie open, private keys are refused",
     secretsKeys,
-  ),
-  backup_url: defineSetting(
-    "BACKUP_URL",
-    null,
-    "Where backups are: `file:///folder` or `s3://bucket/prefix`; unset: there are none",
-    backupUrl,
   ),
   backup_identity: defineSetting(
     "BACKUP_IDENTITY",
@@ -304,6 +325,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   }
   if (values.metrics_port !== null && values.metrics_port !== 0 && values.metrics_port === values.port)
     problems.push("METRICS_PORT must be another than PORT");
+  if (values.backup_at !== null && values.backup_url === null) problems.push("BACKUP_AT needs BACKUP_URL");
   const { admin_email, admin_password } = values;
   if (typeof admin_email === "string" && typeof admin_password === "string") {
     const problem = passwordProblem(admin_password, admin_email);

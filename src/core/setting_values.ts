@@ -168,3 +168,27 @@ export function secretText(value: string): string {
 }
 
 export const flag = (value: string) => oneOf(["true", "false"])(value) === "true";
+
+/** `02:00` → [2, 0]. */
+export function timeOfDay(value: string): [number, number] {
+  const [, hour, minute] = /^([01]\d|2[0-3]):([0-5]\d)$/.exec(value) ?? [];
+  if (hour !== undefined && minute !== undefined) return [Number(hour), Number(minute)];
+  throw new BadSetting("must be a time of day in UTC, such as 02:00");
+}
+
+/** `7d,5w,12m` → how many days, weeks and months; what is not named is 0. */
+export function keptPoints(value: string): { days: number; weeks: number; months: number } {
+  const kept = { d: 0, w: 0, m: 0 };
+  for (const part of value.split(",")) {
+    const [, count, unit] = /^(\d{1,4})([dwm])$/.exec(part.trim()) ?? [];
+    if (count === undefined) throw new BadSetting("must be days, weeks and months such as 7d,5w,12m");
+    if (unit === "d" || unit === "w" || unit === "m") kept[unit] = Number(count);
+  }
+  return { days: kept.d, weeks: kept.w, months: kept.m };
+}
+
+/** The public key of age that begins with `age1`. */
+export function ageRecipient(value: string): string {
+  if (/^age1[02-9ac-hj-np-z]{20,3000}$/.test(value)) return value;
+  throw new BadSetting("must be an age public key, which begins with age1; the secret key stays elsewhere");
+}

@@ -11,6 +11,7 @@ import type { Store } from "../store/store.ts";
 import type { ObservedUsage } from "../usage_store/observed_usage.ts";
 import { countPending, findLongestDue } from "../webhooks/deliveries/lease_queries.ts";
 import type { Watch } from "./watch.ts";
+import { BACKUP } from "./backups.ts";
 import { jobIntervals, lastSuccesses } from "./job_runs/meters.ts";
 import { listSuccesses } from "./job_runs/queries.ts";
 
@@ -111,8 +112,17 @@ function exposeJobs({ metrics, store, clock }: Watched): void {
   );
 }
 
-function exposeBackups({ metrics, clock, config }: Watched): void {
+function exposeBackups({ metrics, store, clock, config }: Watched): void {
   const started_at = clock.now();
+  metrics.sampled(
+    "meterhouse_backup_last_timestamp",
+    "When the last backup was taken, in Unix seconds; or the start, where none ever was",
+    async () => {
+      if (config.backup_url === null) return undefined;
+      const taken_at = (await listSuccesses(store.read)).get(BACKUP) ?? started_at;
+      return taken_at.epochMilliseconds / 1_000;
+    },
+  );
   metrics.sampled(
     "meterhouse_backup_verified_timestamp",
     "When a point was last verified without a difference, in Unix seconds; or the start, where none ever was",

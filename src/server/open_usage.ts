@@ -95,6 +95,8 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
     haveLateEvents: failUnopened,
     sums: failUnopened,
     export: failUnopened,
+    exportSegment: failUnopened,
+    monthDigests: failUnopened,
     check: failUnopened,
     rebuildSums: failUnopened,
     findUnerased: failUnopened,

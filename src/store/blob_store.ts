@@ -29,6 +29,8 @@ export class BlobStore {
   /** One task per content: a file and the rows that refer to it change together. */
   readonly #in_turn = new KeyedMutex<string>();
   readonly #incoming = new Map<number, number>();
+  /** Backups that read the files. */
+  #holds = 0;
 
   /** `checkRoom` throws while nothing may be stored. */
   constructor(folder: string, checkRoom: () => void = () => undefined) {
@@ -110,6 +112,17 @@ export class BlobStore {
     return removed;
   }
 
+  /** Keeps every file until the result is called: `sweep` removes later what nothing refers to. */
+  holdRemovals(): () => void {
+    this.#holds++;
+    return () => void this.#holds--;
+  }
+
+  /** Where a content is, if it is there. */
+  pathOf(company_id: number, sha256: string): string {
+    return this.#pathOf(company_id, sha256);
+  }
+
   /**
    * The content of a file, piece by piece; all of it is hashed first. Errors: unavailable when it is not what was stored;
    * throws when it is not there.
@@ -149,6 +162,7 @@ export class BlobStore {
 
   async #removeUnused(company_id: number, sha256: string, usedAmong: FindUsed): Promise<boolean> {
     if ((await usedAmong([sha256])).size > 0) return false;
+    if (this.#holds > 0) return false;
     await rm(this.#pathOf(company_id, sha256), { force: true });
     return true;
   }

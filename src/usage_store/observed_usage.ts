@@ -38,6 +38,8 @@ export function observedUsage(store: UsageStore): ObservedUsage {
     haveLateEvents: (...given) => question("late_events", () => store.haveLateEvents(...given)),
     sums: (...given) => question("sums", () => store.sums(...given)),
     export: (...given) => question("export", () => store.export(...given)),
+    exportSegment: (...given) => question("segment", () => store.exportSegment(...given)),
+    monthDigests: (...given) => question("digests", () => store.monthDigests(...given)),
     check: async (company_id, timeout_ms) =>
       remember(company_id, await question("check", () => store.check(company_id, timeout_ms))),
     rebuildSums: () => store.rebuildSums(),

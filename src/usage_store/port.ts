@@ -221,6 +221,15 @@ export interface WindowTotal {
   digest: string;
 }
 
+/** The events of a company with a timestamp in a month of UTC, such as `2026-11`; the digest is as of `WindowTotal`. */
+export interface MonthDigest {
+  company_id: number;
+  month: string;
+  events: number;
+  units: Decimal;
+  digest: string;
+}
+
 /** The total of a window without its digest. */
 export type WindowSum = Pick<WindowTotal, "units" | "event_count" | "corrections">;
 
@@ -339,6 +348,17 @@ export interface UsageStore {
    * reason of `signal`.
    */
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
+
+  /**
+   * Writes the events of all companies with `from` < number <= `to` into a new Parquet file at `path`, and answers how
+   * many they are. `to` is a result of `lastSeq`, so that none of them is missing. The columns: seq BIGINT, company_id,
+   * subscription_id INTEGER, timestamp BIGINT (Unix ms), id UUID, usage DECIMAL(18,6), metadata VARCHAR (canonical JSON
+   * or null), created_at BIGINT (Unix ms); sorted by seq.
+   */
+  exportSegment(segment: { from: number; to: number; path: string }, timeout_ms: number): Promise<number>;
+
+  /** The digests of the events of all companies up to a number, by company and month, both ascending. */
+  monthDigests(last_seq: number, timeout_ms: number): Promise<MonthDigest[]>;
 
   /** Compares the sums with their events, of one company or of all (null). */
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck>;

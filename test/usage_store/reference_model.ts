@@ -7,6 +7,7 @@ import type {
   GroupKind,
   KeysQuery,
   KeyUse,
+  MonthDigest,
   NewEvent,
   SearchQuery,
   UsageWindow,
@@ -112,6 +113,34 @@ function scalarText(value: unknown): string | undefined {
     : JSON.stringify(value);
 }
 
+/** The digests of a company's events by month. */
+export function monthDigests(company_id: number, events: readonly ModelEvent[]): MonthDigest[] {
+  const byMonth = Map.groupBy(events, ({ timestamp }) =>
+    Temporal.Instant.fromEpochMilliseconds(timestamp).toString().slice(0, 7),
+  );
+  return [...byMonth]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([month, inside]) => ({
+      company_id,
+      month,
+      events: inside.length,
+      units: decimalText(inside.reduce((sum, event) => sum + event.millionths, 0n)),
+      digest: digestOf(inside),
+    }));
+}
+
+function digestOf(events: readonly ModelEvent[]): string {
+  let [first, second] = [0n, 0n];
+  for (const { id, timestamp, millionths } of events) {
+    const md5 = createHash("md5")
+      .update(`${id}|${timestamp}|${sixDecimals(millionths)}`)
+      .digest();
+    first += md5.readBigUInt64LE(0);
+    second += md5.readBigUInt64LE(8);
+  }
+  return [first, second].map((sum) => BigInt.asUintN(64, sum).toString(16).padStart(16, "0")).join("");
+}
+
 export function windowTotal(
   events: readonly (ModelEvent & { created_at: number })[],
   { subscription_id, start_ms, end_ms }: UsageWindow,
@@ -119,19 +148,11 @@ export function windowTotal(
 ): WindowTotal {
   const found = matching(events, { company_id: 0, subscription_ids: [subscription_id], start_ms, end_ms });
   const inside = events.filter((event) => found.includes(event) && event.created_at < created_until_ms);
-  let [first, second] = [0n, 0n];
-  for (const { id, timestamp, millionths } of inside) {
-    const md5 = createHash("md5")
-      .update(`${id}|${timestamp}|${sixDecimals(millionths)}`)
-      .digest();
-    first += md5.readBigUInt64LE(0);
-    second += md5.readBigUInt64LE(8);
-  }
   return {
     units: decimalText(inside.reduce((sum, event) => sum + event.millionths, 0n)),
     event_count: inside.length,
     corrections: inside.filter(({ millionths }) => millionths < 0n).length,
-    digest: [first, second].map((sum) => BigInt.asUintN(64, sum).toString(16).padStart(16, "0")).join(""),
+    digest: digestOf(inside),
   };
 }
 

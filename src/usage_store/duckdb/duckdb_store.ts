@@ -19,6 +19,8 @@ import { lostError, Recovery } from "./maintain/recovery.ts";
 import { newestPage } from "./query/newest.ts";
 import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
+import { monthDigests } from "./query/month_digests.ts";
+import { exportSegment } from "./query/segment.ts";
 import { smallPage, WEIGHT } from "./query/small_page.ts";
 import { SipHash } from "./index/siphash.ts";
 import { lastSeq } from "./engine/last_seq.ts";
@@ -39,6 +41,7 @@ import type {
   KeysResult,
   KnownWindow,
   LoadResult,
+  MonthDigest,
   NewEvent,
   SearchQuery,
   SearchResult,
@@ -271,6 +274,19 @@ class DuckDbUsageStore implements CompactableStore {
       // What was sent can't be sent again.
       throw error instanceof EngineLostError ? lostError(error) : error;
     }
+  }
+
+  async exportSegment(
+    segment: { from: number; to: number; path: string },
+    timeout_ms: number,
+  ): Promise<number> {
+    const { exports } = await this.#recovery.parts(timeout_ms);
+    return exports.runStatement(timeout_ms, (connection) => exportSegment(connection, segment));
+  }
+
+  async monthDigests(last_seq: number, timeout_ms: number): Promise<MonthDigest[]> {
+    const { exports } = await this.#recovery.parts(timeout_ms);
+    return exports.runStatement(timeout_ms, (connection) => monthDigests(connection, last_seq));
   }
 
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck> {

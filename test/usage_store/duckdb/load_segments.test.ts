@@ -65,7 +65,9 @@ test("a store of segment files has the events, sums, numbers and ids of those th
   // What was stored by the point is a duplicate, also as another hour's; what came after it is new.
   expect(await second.append(1, [event(3), event(10_000)], 4_000)).toEqual({ accepted: 1, duplicates: 1 });
   const changed = second.append(1, [event(4, { usage: "9" })], 4_000);
-  expect(String(await changed.catch((error) => error))).toContain("used already by events with other content");
+  expect(String(await changed.catch((error) => error))).toContain(
+    "used already by events with other content",
+  );
   expect(await second.lastSeq(1, 5_000)).toBe(last_seq + 1);
   expect((await second.totals(1, [ALL], { timeout_ms: 5_000, last_seq }))[0]).toEqual(totals[0]);
   await second.close();

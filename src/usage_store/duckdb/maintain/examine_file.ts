@@ -1,7 +1,8 @@
 import type { SumsCheck, UsageStore } from "../../port.ts";
 import { checkSums } from "./check_sums.ts";
 import { type EngineLimits, openDatabase } from "../engine/database.ts";
-import { type MonthDigest, monthDigests } from "../query/month_digests.ts";
+import { monthDigests } from "../query/month_digests.ts";
+import type { MonthDigest } from "../../port.ts";
 import { totals } from "../query/totals.ts";
 
 /** A usage store's file that nobody uses, with what proves its events: without the index, which takes memory. */

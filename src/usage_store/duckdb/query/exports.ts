@@ -49,6 +49,11 @@ export class Exports {
     });
   }
 
+  /** Runs one statement of the service's own, which may take long. */
+  runStatement<T>(timeout_ms: number, read: (connection: DuckDBConnection) => Promise<T>): Promise<T> {
+    return this.#readers.runStatement(null, timeout_ms, read);
+  }
+
   /** Aborts exports under way. */
   async close(): Promise<void> {
     this.#closing.abort(closedError());

@@ -1,17 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import type { Decimal } from "../../../core/money.ts";
+import type { MonthDigest } from "../../port.ts";
 import { asBigInt, asDecimal, asNumber, asText, query } from "../engine/sql.ts";
 import { DIGEST_SUMS, digestOf } from "./totals.ts";
-
-/** The events of a company with a timestamp in a month of UTC; `digest` is as of `WindowTotal`. */
-export interface MonthDigest {
-  company_id: number;
-  /** `2026-11` */
-  month: string;
-  events: number;
-  units: Decimal;
-  digest: string;
-}
 
 /** The digests of all events with a number up to `last_seq`, by company and month. */
 export async function monthDigests(connection: DuckDBConnection, last_seq: number): Promise<MonthDigest[]> {

@@ -53,8 +53,6 @@ function totalsSql(
   const created =
     created_until_ms === undefined ? "" : `AND created_at < ${parameters.integer(created_until_ms)}`;
   const numbered = last_seq === undefined ? "" : `AND seq <= ${parameters.integer(last_seq)}`;
-  // md5_number reads all sixteen bytes as little-endian: its low half is the first eight of them. The two functions
-  // that give one half each would compute the sum twice, which is most of the work.
   return `WITH windows AS (${windowsSql(windows, parameters)}),
     matched AS (
       SELECT position, usage,

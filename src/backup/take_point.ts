@@ -1,0 +1,191 @@
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { iso } from "../core/time.ts";
+import { VERSION } from "../core/version.ts";
+import type { BlobStore } from "../store/blob_store.ts";
+import type { Store } from "../store/store.ts";
+import type { UsageStore } from "../usage_store/port.ts";
+import { Assistant } from "./assistant.ts";
+import { MANIFEST_FORMAT, type Manifest, manifestName } from "./manifest.ts";
+import { newestPoint } from "./points.ts";
+import type { RowFacts } from "./row_facts.ts";
+import { copyPostgres, type Tables } from "./rows_postgres.ts";
+import { piecesOf, type Target } from "./target.ts";
+
+/** How long reading usage for a backup may take. */
+const USAGE_MS = 3_600_000;
+/** Numbers of events in one segment at most: its file is on disk while it is stored. */
+const SEGMENT_NUMBERS = 5_000_000;
+
+/** What a point is taken of, and where it goes. */
+export interface BackupSource {
+  store: Store;
+  usage: UsageStore;
+  documents: BlobStore;
+  data_dir: string;
+  database_url: string | null;
+  tables: Tables;
+  target: Target;
+  /** The age public key that objects are encrypted to. */
+  recipient: string | null;
+  now: Temporal.Instant;
+  /** Whether the process is about to end: the backup is given up then. */
+  isStopping: () => boolean;
+  /** Called with what is being done. */
+  onProgress?: (text: string) => void;
+}
+
+/** A point that was taken. */
+export interface Taken {
+  manifest: Manifest;
+  /** Documents that records refer to and that are not on disk as they were stored: the point lacks them. */
+  damaged_documents: string[];
+}
+
+/**
+ * Takes a point while everything goes on. It is there once its manifest is; one that fails or is killed leaves none.
+ * One at a time: the caller holds the lock. Errors: throws what can't be read or written. Decision 0180.
+ */
+export async function takePoint(source: BackupSource): Promise<Taken> {
+  const { target, documents, data_dir, now } = source;
+  const scratch = join(data_dir, "backup");
+  rmSync(scratch, { recursive: true, force: true });
+  mkdirSync(scratch, { mode: 0o700 });
+  const release = documents.holdRemovals();
+  const assistant = new Assistant(source.isStopping);
+  try {
+    const instant = iso(now);
+    const previous = await newestPoint(target);
+    const stored = new Set((await target.list("documents/")).map(({ name }) => name));
+    const taking = new Taking(source, assistant, scratch);
+    const { rows, facts, last_seq } = await taking.rows(instant);
+    const usage = await taking.usage(last_seq, facts, previous);
+    const { kept, damaged } = await taking.documents(facts, stored);
+    const manifest: Manifest = {
+      format: MANIFEST_FORMAT,
+      instant,
+      program: VERSION.version,
+      dialect: source.store.dialect,
+      database_id: facts.database_id,
+      last_seq,
+      ...usage,
+      rows,
+      counts: facts.counts,
+      documents: kept,
+    };
+    await target.write(manifestName(instant), piecesOf(JSON.stringify(manifest)));
+    return { manifest, damaged_documents: damaged };
+  } finally {
+    assistant.close();
+    release();
+    rmSync(scratch, { recursive: true, force: true });
+  }
+}
+
+/** A point that is being taken. */
+class Taking {
+  readonly #source: BackupSource;
+  readonly #assistant: Assistant;
+  readonly #scratch: string;
+
+  constructor(source: BackupSource, assistant: Assistant, scratch: string) {
+    this.#source = source;
+    this.#assistant = assistant;
+    this.#scratch = scratch;
+  }
+
+  /** The snapshot of the rows, and the cut of usage that belongs to it. */
+  async rows(instant: string) {
+    const { store, usage, data_dir, database_url, tables } = this.#source;
+    this.#tell("records");
+    const path = join(this.#scratch, "rows.sqlite");
+    // Before the snapshot: what is stored by now has its subscription in it.
+    const stored_seq = await usage.lastSeq(0, USAGE_MS);
+    if (database_url === null || store.dialect === "sqlite") {
+      await this.#assistant.do({ kind: "copy", from: join(data_dir, "meterhouse.sqlite"), to: path });
+    } else await copyPostgres(database_url, path, tables);
+    const facts = await this.#assistant.do({ kind: "facts", path });
+    const rows = await this.#store(`rows/${instant}-${unique()}.sqlite`, path);
+    return { rows, facts, last_seq: Math.max(stored_seq, facts.usage_seq) };
+  }
+
+  /** The segments up to the cut: those of the previous point and a new one, or all anew where the events are others. */
+  async usage(
+    last_seq: number,
+    { database_id }: RowFacts,
+    previous: Manifest | undefined,
+  ): Promise<Pick<Manifest, "segments" | "digests" | "events">> {
+    const { usage, recipient } = this.#source;
+    this.#tell("digests of usage");
+    const digests = await usage.monthDigests(last_seq, USAGE_MS);
+    const events = digests.reduce((sum, month) => sum + month.events, 0);
+    const is_ours =
+      previous?.database_id === database_id &&
+      previous.last_seq <= last_seq &&
+      previous.segments.every((segment) => segment.recipient === recipient);
+    const before = is_ours ? previous.segments : [];
+    const shared = [...before, ...(await this.#segments(is_ours ? previous.last_seq : 0, last_seq))];
+    if (countOf(shared) === events) return { segments: shared, digests, events };
+    const segments = await this.#segments(0, last_seq);
+    if (countOf(segments) === events) return { segments, digests, events };
+    throw new Error(`Cannot back usage up: ${events} events were counted and ${countOf(segments)} read`);
+  }
+
+  async #segments(from: number, last_seq: number): Promise<Manifest["segments"]> {
+    const segments: Manifest["segments"] = [];
+    for (let after = from; after < last_seq; after += SEGMENT_NUMBERS) {
+      const to = Math.min(after + SEGMENT_NUMBERS, last_seq);
+      this.#tell(`usage: ${after - from} of ${last_seq - from} events`);
+      const path = join(this.#scratch, "segment.parquet");
+      const events = await this.#source.usage.exportSegment({ from: after, to, path }, USAGE_MS);
+      if (events > 0) {
+        const object = await this.#store(`usage/0/${after}-${to}-${unique()}.parquet`, path);
+        segments.push({ ...object, lane: 0, from: after, to, events });
+      }
+      rmSync(path, { force: true });
+    }
+    return segments;
+  }
+
+  /** Copies the documents that are not there yet. */
+  async documents(facts: RowFacts, stored: ReadonlySet<string>) {
+    const { recipient, documents, target } = this.#source;
+    const kept: Manifest["documents"] = [];
+    const damaged: string[] = [];
+    let looked_at = 0;
+    for (const { company_id, sha256, size } of facts.documents) {
+      if (looked_at++ % 100 === 0) this.#tell(`documents: ${looked_at} of ${facts.documents.length}`);
+      const plain = `documents/${company_id}/${sha256}${recipient === null ? "" : `-${shortOf(recipient)}`}`;
+      const name = recipient === null ? plain : `${plain}.age`;
+      if (!stored.has(name)) {
+        const path = documents.pathOf(company_id, sha256);
+        const object = existsSync(path) ? await this.#store(plain, path) : undefined;
+        if (object?.sha256 !== sha256) {
+          if (object) await target.remove(name);
+          damaged.push(`${company_id}/${sha256}`);
+          continue;
+        }
+      }
+      kept.push({ name, sha256, size, recipient, company_id });
+    }
+    return { kept, damaged };
+  }
+
+  #store(name: string, path: string) {
+    const { target, recipient } = this.#source;
+    return this.#assistant.do({ kind: "store", url: target.url, name, path, recipient });
+  }
+
+  #tell(text: string): void {
+    this.#source.onProgress?.(text);
+  }
+}
+
+const countOf = (segments: Manifest["segments"]) => segments.reduce((sum, { events }) => sum + events, 0);
+
+/** A killed backup may have left an object of the same name. */
+const unique = () => crypto.randomUUID().slice(0, 8);
+
+/** So that what is encrypted to one key is not taken for another's. */
+const shortOf = (recipient: string) =>
+  new Bun.CryptoHasher("sha256").update(recipient).digest("hex").slice(0, 8);

@@ -1,0 +1,79 @@
+import { Cron } from "croner";
+import type { Deps } from "../app/deps.ts";
+import type { Manifest } from "../backup/manifest.ts";
+import { openTarget } from "../backup/open_target.ts";
+import { applyRetention } from "../backup/retention.ts";
+import { type Taken, takePoint } from "../backup/take_point.ts";
+import { AppError } from "../core/errors.ts";
+import { wrongWords } from "../core/exit_codes.ts";
+import { saveSuccess } from "./job_runs/queries.ts";
+import { TABLES } from "./schema.ts";
+
+/** Names the lock, and the record of the last success. */
+export const BACKUP = "backup";
+
+/** What a backup did. */
+export interface BackupResult {
+  manifest: Manifest;
+  /** Documents that the point lacks, since they are missing or damaged on disk. */
+  damaged_documents: string[];
+  /** Points that were removed, as `BACKUP_KEEP` says. */
+  ended: number;
+}
+
+/**
+ * Takes a backup and removes those that are not kept. Errors: wrong words without BACKUP_URL; conflict while another
+ * backup is being taken; throws what can't be read or written.
+ */
+export function backUp(deps: Deps, onProgress?: (text: string) => void): Promise<BackupResult> {
+  return deps.background.track(backUpNow(deps, onProgress));
+}
+
+async function backUpNow(
+  { store, usage, documents, config, clock, log, background }: Deps,
+  onProgress: (text: string) => void = () => undefined,
+): Promise<BackupResult> {
+  const { backup_url, backup_keep, backup_recipient, data_dir, database_url } = config;
+  if (backup_url === null) throw wrongWords("Say where backups go: set BACKUP_URL");
+  const lock = await store.lock(BACKUP);
+  if (lock === null) throw new AppError("conflict", "Cannot take a backup: another is being taken");
+  try {
+    const target = openTarget(backup_url);
+    const isStopping = () => background.is_stopping;
+    const now = clock.now();
+    const place = { data_dir, database_url, target, recipient: backup_recipient };
+    const tables = Object.values(TABLES);
+    const taken: Taken = await takePoint({
+      ...{ store, usage, documents, tables, now, isStopping, onProgress },
+      ...place,
+    });
+    await store
+      .tx((q) => saveSuccess(q, BACKUP, now))
+      .catch((error: unknown) =>
+        log.warn({ err: error, job: BACKUP }, "the end of a backup is not recorded"),
+      );
+    onProgress("removing what is not kept");
+    const { points } = await applyRetention(target, backup_keep, clock.now());
+    return { ...taken, ended: points };
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Takes a backup each day at BACKUP_AT. Returns the switch that stops it. */
+export function startBackups(deps: Deps): () => void {
+  const { backup_at } = deps.config;
+  if (backup_at === null) return () => undefined;
+  const [hour, minute] = backup_at;
+  const name = `${BACKUP} ${crypto.randomUUID()}`;
+  const timer = new Cron(`0 ${minute} ${hour} * * *`, { utcOffset: 0, protect: true, name }, async () => {
+    try {
+      const { manifest, damaged_documents: damaged } = await backUp(deps);
+      deps.log.info({ point: manifest.instant, events: manifest.events }, "took a backup");
+      if (damaged.length > 0) deps.log.error({ damaged }, "documents are damaged, and not in the backup");
+    } catch (error) {
+      deps.log.error({ err: error }, "the backup failed");
+    }
+  });
+  return () => timer.stop();
+}
