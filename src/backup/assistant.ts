@@ -39,10 +39,11 @@ export class Assistant {
     const timer = setInterval(look, LOOK_MS);
     try {
       look();
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Worker has no origins
       this.#worker.postMessage(task);
       const answer = await promise;
       if ("error" in answer) throw new Error(answer.error);
-      // What answers a task is that of its kind.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what answers a task is that of its kind
       return answer.result as TaskResults[T["kind"]];
     } finally {
       clearInterval(timer);

@@ -1,9 +1,9 @@
 /** The Worker of backups: the snapshot of SQLite's rows, hashes, encryption and uploads, beside the event loop. */
-import { Database } from "bun:sqlite";
+import { copySqlite } from "../store/copy.sqlite.ts";
 import type { BackupObject } from "./manifest.ts";
 import { storeObject } from "./objects.ts";
 import { openTarget } from "./open_target.ts";
-import { readFacts, type RowFacts } from "./row_facts.ts";
+import { readFacts, type RowFacts } from "./row_queries.ts";
 
 /** What the Worker is asked to do. */
 export type Task =
@@ -25,6 +25,7 @@ export type TaskAnswer = { result: TaskResults[Task["kind"]] } | { error: string
 declare const self: Worker;
 
 self.addEventListener("message", ({ data }: MessageEvent<Task>) => {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a Worker has no origins
   void answer(data).then((found) => self.postMessage(found));
 });
 
@@ -42,12 +43,6 @@ async function perform(task: Task): Promise<TaskResults[Task["kind"]]> {
     return storeObject(openTarget(url), name, path, recipient);
   }
   if (task.kind === "facts") return readFacts(task.path);
-  const database = new Database(task.from, { readonly: true });
-  try {
-    database.run("PRAGMA busy_timeout = 5000");
-    database.query("VACUUM INTO ?").run(task.to);
-    return null;
-  } finally {
-    database.close();
-  }
+  copySqlite(task.from, task.to);
+  return null;
 }

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { iso } from "../core/time.ts";
 import { VERSION } from "../core/version.ts";
 import type { BlobStore } from "../store/blob_store.ts";
+import { copyPostgres, type Tables } from "../store/copy.postgres.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import { Assistant } from "./assistant.ts";
 import { MANIFEST_FORMAT, type Manifest, manifestName } from "./manifest.ts";
 import { newestPoint } from "./points.ts";
-import type { RowFacts } from "./row_facts.ts";
-import { copyPostgres, type Tables } from "./rows_postgres.ts";
+import type { RowFacts } from "./row_queries.ts";
 import { piecesOf, type Target } from "./target.ts";
 
 /** How long reading usage for a backup may take. */

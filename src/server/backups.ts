@@ -44,8 +44,14 @@ async function backUpNow(
     const place = { data_dir, database_url, target, recipient: backup_recipient };
     const tables = Object.values(TABLES);
     const taken: Taken = await takePoint({
-      ...{ store, usage, documents, tables, now, isStopping, onProgress },
       ...place,
+      store,
+      usage,
+      documents,
+      tables,
+      now,
+      isStopping,
+      onProgress,
     });
     await store
       .tx((q) => saveSuccess(q, BACKUP, now))

@@ -56,7 +56,8 @@ async function open(point: Manifest, identity: string | null = null) {
 
 /** Holds a point against itself: rows by table, references, events, what bills counted. */
 async function check(point: Manifest, identity: string | null = null): Promise<void> {
-  const { rows, ask, close } = await open(point, identity);
+  const opened = await open(point, identity);
+  const { rows, ask } = opened;
   try {
     expect(rows.query("PRAGMA integrity_check").values()).toEqual([["ok"]]);
     expect(rows.query("PRAGMA foreign_key_check").values()).toEqual([]);
@@ -71,7 +72,7 @@ async function check(point: Manifest, identity: string | null = null): Promise<v
     const halves = digests.map(([company, month, sum]) => [
       company,
       month,
-      BigInt.asUintN(64, BigInt(String(sum)))
+      BigInt.asUintN(64, BigInt(sum as string))
         .toString(16)
         .padStart(16, "0"),
     ]);
@@ -88,7 +89,7 @@ async function check(point: Manifest, identity: string | null = null): Promise<v
     const used = (await ask("SELECT DISTINCT subscription_id FROM events")).map(([id]) => Number(id));
     expect(used.filter((id) => !known.has(id))).toEqual([]);
   } finally {
-    close();
+    opened.close();
   }
 }
 
@@ -110,10 +111,10 @@ test("points are taken while commits, subscriptions and usage go on; a killed ba
   const env = { ...place.env, BACKUP_URL: url, RATE_LIMIT_ENABLED: "false" };
   let server = await startServer(env);
   let api = await server.signIn();
-  let is_over = false;
+  const over = new AbortController();
   let sent = 0;
   const work = async () => {
-    while (!is_over) {
+    while (!over.signal.aborted) {
       const name = crypto.randomUUID();
       await addSubscription({ api }, name);
       expect((await api("POST", "/usage/events", events(name))).status).toBe(201);
@@ -132,7 +133,7 @@ test("points are taken while commits, subscriptions and usage go on; a killed ba
     expect(point.events).toBeGreaterThanOrEqual(before);
     points.push(point);
   }
-  is_over = true;
+  over.abort();
   await Promise.all(workers);
   for (const point of points) await check(point);
   const [first, , third] = points;
@@ -168,9 +169,9 @@ test("backups are encrypted to the recipient; none of the secrets is in one; lis
   expect(point.rows.name).toEndWith(".sqlite.age");
   expect(point.segments.map((segment) => segment.recipient)).toEqual([recipient]);
   await check(point, identity);
-  const { rows, close } = await open(point, identity);
-  expect(Buffer.from(rows.serialize()).includes(secret)).toBe(false);
-  close();
+  const opened = await open(point, identity);
+  expect(Buffer.from(opened.rows.serialize()).includes(secret)).toBe(false);
+  opened.close();
   const listed = await runHere(["backup", "list"], env);
   expect(listed.out.trim().split("\n")).toHaveLength((await listPoints(target)).length + 1);
 });

@@ -54,8 +54,8 @@ export function segmentCases({ store, company }: Place): void {
           usage::VARCHAR, metadata, created_at::VARCHAR, seq > ${after} AND seq <= ${until} FROM '${path}' ORDER BY seq`);
         return { events, rows: rows.getRowsJson() };
       };
-      const rowOf = (company: number) => (event: ModelEvent) => [
-        company,
+      const rowOf = (owner: number) => (event: ModelEvent) => [
+        owner,
         event.subscription_id,
         String(event.timestamp),
         event.id,

@@ -1,10 +1,10 @@
 import { getTableColumns } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
-import type { TableDefinition } from "../store/columns.ts";
-import { insertRows } from "../store/insert_rows.ts";
-import { lastKey, raiseKey } from "../store/key_sequences.ts";
-import { pagesOf, withPostgresSnapshot } from "../store/snapshot.postgres.ts";
-import { openSqlite } from "../store/sqlite.ts";
+import type { TableDefinition } from "./columns.ts";
+import { insertRows } from "./insert_rows.ts";
+import { lastKey, raiseKey } from "./key_sequences.ts";
+import { pagesOf, withPostgresSnapshot } from "./snapshot.postgres.ts";
+import { openSqlite } from "./sqlite.ts";
 
 /** The tables of all families. */
 export type Tables = readonly TableDefinition<PgTable>[];
