@@ -4,7 +4,7 @@ import { drizzle } from "drizzle-orm/postgres-js";
 import postgres from "postgres";
 import { columnKit } from "./columns.ts";
 import { postgresColumns } from "./columns.postgres.ts";
-import { runOn } from "./postgres.ts";
+import { runOn } from "./pools.postgres.ts";
 import { buildSelect } from "./select_rows.ts";
 import { readRows } from "./row_reader.ts";
 import type { Reads } from "./store.ts";
