@@ -27,8 +27,8 @@ it within seconds, one that is stopped when it starts.
   --until INSTANT      before this instant
 
 Files keep erased text until their blocks are used again. --rewrite, with the server stopped, carries out what is still
-to be erased, and writes usage.duckdb and meterhouse.sqlite anew, without it: about a million events a second, and as
-much free disk as they have.`,
+to be erased, and writes usage.duckdb and meterhouse.sqlite anew, without it. It compares every event, some seconds a
+million, and needs as much free disk as the files have.`,
   operands: 0,
   options: {
     company: { type: "string" },
