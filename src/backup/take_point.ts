@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { iso } from "../core/time.ts";
 import { VERSION } from "../core/version.ts";
 import type { BlobStore } from "../store/blob_store.ts";
-import { copyPostgres, type Tables } from "../store/copy.postgres.ts";
+import type { Tables } from "../store/copy.postgres.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import { Assistant } from "./assistant.ts";
@@ -103,7 +103,10 @@ class Taking {
     const stored_seq = await usage.lastSeq(0, USAGE_MS);
     if (database_url === null || store.dialect === "sqlite") {
       await this.#assistant.do({ kind: "copy", from: join(data_dir, "meterhouse.sqlite"), to: path });
-    } else await copyPostgres(database_url, path, tables);
+    } else {
+      const { copyPostgres } = await import("../store/copy.postgres.ts");
+      await copyPostgres(database_url, path, tables);
+    }
     const facts = await this.#assistant.do({ kind: "facts", path });
     const rows = await this.#store(`rows/${instant}-${unique()}.sqlite`, path);
     return { rows, facts, last_seq: Math.max(stored_seq, facts.usage_seq) };

@@ -1,9 +1,6 @@
 import { Cron } from "croner";
 import type { Deps } from "../app/deps.ts";
 import type { Manifest } from "../backup/manifest.ts";
-import { openTarget } from "../backup/open_target.ts";
-import { applyRetention } from "../backup/retention.ts";
-import { type Taken, takePoint } from "../backup/take_point.ts";
 import { AppError } from "../core/errors.ts";
 import { wrongWords } from "../core/exit_codes.ts";
 import { saveSuccess } from "./job_runs/queries.ts";
@@ -38,12 +35,18 @@ async function backUpNow(
   const lock = await store.lock(BACKUP);
   if (lock === null) throw new AppError("conflict", "Cannot take a backup: another is being taken");
   try {
+    // A start of the server waits for none of it.
+    const [{ openTarget }, { takePoint }, { applyRetention }] = await Promise.all([
+      import("../backup/open_target.ts"),
+      import("../backup/take_point.ts"),
+      import("../backup/retention.ts"),
+    ]);
     const target = openTarget(backup_url);
     const isStopping = () => background.is_stopping;
     const now = clock.now();
     const place = { data_dir, database_url, target, recipient: backup_recipient };
     const tables = Object.values(TABLES);
-    const taken: Taken = await takePoint({
+    const taken = await takePoint({
       ...place,
       store,
       usage,
