@@ -36,7 +36,7 @@ import { openDeps } from "../../../src/server/open_deps.ts";
 import { verifyBackup } from "../../../src/server/verify_backup.ts";
 import { restoreNeeds } from "../../../src/server/restore_needs.ts";
 import type { WindowTotal } from "../../../src/usage_store/port.ts";
-import { TEST_STORE } from "../../support/harness.ts";
+import { type Service, TEST_STORE } from "../../support/harness.ts";
 import { testPostgres } from "../../support/postgres.ts";
 import { type Finished, runHere } from "../../support/process.ts";
 import { addDocuments, digestsOf, openFullService, proveAll, type TableDigest } from "../full_service.ts";
@@ -46,7 +46,7 @@ const folder = mkdtempSync(join(tmpdir(), "restore-"));
 const backups = join(folder, "backups");
 let before: Record<string, TableDigest>;
 let bills: number;
-let data_dir_of_source: string;
+let service: Service;
 let manifest: Manifest;
 let usage: WindowTotal[];
 let company: { company_id: number; subscriptions: number[] };
@@ -55,8 +55,8 @@ const windowsOf = (ids: readonly number[]) =>
   ids.map((subscription_id) => ({ subscription_id, start_ms: 0, end_ms: Date.UTC(2030, 0) }));
 
 beforeAll(async () => {
-  // Its rows come from SQLite also where they go to PostgreSQL: a point is neutral.
-  const full = await openFullService({ DATABASE_URL: "" });
+  const full = await openFullService();
+  service = full.service;
   const { deps } = full.service;
   await addDocuments(full);
   const [first] = full.companies;
@@ -68,11 +68,12 @@ beforeAll(async () => {
   usage = await deps.usage.totals(company.company_id, windowsOf(company.subscriptions), {
     timeout_ms: 5_000,
   });
-  await deps.close();
-  data_dir_of_source = deps.config.data_dir;
-  manifest = await makePoint(deps.config.data_dir, `file://${backups}`);
+  manifest = await makePoint(deps, `file://${backups}`);
 });
-afterAll(() => rmSync(folder, { recursive: true }));
+afterAll(async () => {
+  await service.stop();
+  rmSync(folder, { recursive: true });
+});
 
 /** What does not depend on where rows go. */
 const onSqlite = test.skipIf(TEST_STORE === "postgres");
@@ -151,7 +152,7 @@ async function goesOn(deps: Deps): Promise<void> {
   expect(await orders()).toBe(sent + counts.submitted);
 }
 
-onSqlite("verifying restores into a folder that is gone afterwards, and names what it proved", async () => {
+test("verifying restores into a folder that is gone afterwards, and names what it proved", async () => {
   const point = await openPoint(openTarget(`file://${backups}`), "latest", null);
   const needs = restoreNeeds({ usage_memory_limit: "512MB" }, Temporal.Now.instant());
   const scratch = join(folder, "scratch");
@@ -273,7 +274,7 @@ onSqlite("an encrypted point needs its secret key", async () => {
   const identity = await generateIdentity();
   const recipient = await identityToRecipient(identity);
   const sealed = `file://${folder}/sealed`;
-  await makePoint(data_dir_of_source, sealed, recipient);
+  await makePoint(service.deps, sealed, recipient);
   const { words } = await emptyPlace();
   const from = ["--from", sealed];
   const attempt = (...more: string[]) => runHere(["restore", "latest", ...words, ...from, ...more], {});
