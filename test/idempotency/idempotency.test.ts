@@ -192,6 +192,8 @@ describe("keys", () => {
         "/api/v1/usage/events",
         "/api/v1/usage/export",
         "/api/v1/usage/exports",
+        "/api/v1/usage/import",
+        "/api/v1/usage/imports",
         "/api/v1/usage/search",
         "/oauth/authorize",
         "/oauth/register",
