@@ -1,11 +1,11 @@
 import { writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import type { Deps } from "../../src/app/deps.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
 import { type Borrowing, openBorrowing } from "../loans/documents/fixtures.ts";
 import { type Dice, dice } from "../support/dice.ts";
+import { freePort } from "../support/free_port.ts";
 import { type Api, apiOf, type Json } from "../support/harness.ts";
 import {
   type CommandFolder,
@@ -136,17 +136,4 @@ export async function closeWorld(world: World): Promise<void> {
   await world.server.exited;
   await world.deps.close();
   await world.receiver.stop();
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer();
-    probe.once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
-      const address = probe.address();
-      probe.close(() =>
-        typeof address === "object" && address ? resolve(address.port) : reject(new Error("no port")),
-      );
-    });
-  });
 }

@@ -6,6 +6,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -13,8 +14,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { authorize } from "../../bench/oauth_client.ts";
+import { freePort } from "../support/free_port.ts";
 import { type Api, PASSWORD } from "../support/harness.ts";
 import { run, type ServerProcess, startServer } from "../support/process.ts";
+import { blocksOf, openTerminal, patternOf } from "../support/terminal.ts";
 
 // The program as one file, on a machine that has nothing else. `bun run test:executable` runs all that starts processes
 // against it.
@@ -182,3 +185,50 @@ describe("the executable", () => {
     expect(await server.exited).toBe(0);
   });
 });
+
+const lacks = ["bash", "jq", "curl", "awk"].find((tool) => !Bun.which(tool));
+if (lacks) console.log(`skipped: the rehearsal of docs/operations.md: there is no ${lacks}`);
+
+test.skipIf(lacks !== undefined)(
+  "the rehearsal of docs/operations.md: what was imported and billed is there after the data were deleted",
+  async () => {
+    const page = readFileSync(join(import.meta.dir, "../../docs/operations.md"), "utf8");
+    const rehearsal = page.slice(page.indexOf("### Rehearse"), page.indexOf("## PostgreSQL"));
+    const at = join(place, "ops");
+    mkdirSync(join(at, "bin"), { recursive: true });
+    symlinkSync(program, join(at, "bin", "meterhouse"));
+    const port = String(await freePort());
+    const terminal = openTerminal("bash", at, {
+      HOME: home,
+      PATH: `${join(at, "bin")}:${process.env.PATH}`,
+      PORT: port,
+    });
+    /** A month of fewer events, for fewer subscriptions. */
+    const smaller = (text: string) =>
+      text
+        .replaceAll("1000000", "20000")
+        .replaceAll("i * 2600", "i * 130000")
+        .replaceAll(/\b100\b/g, "10")
+        .replaceAll(":3000", `:${port}`)
+        .replaceAll("/home/ops", at);
+    try {
+      const blocks = blocksOf(rehearsal);
+      expect(blocks.length).toBeGreaterThan(6);
+      for (const { commands, shown } of blocks) {
+        const printed = await terminal.paste(smaller(commands));
+        if (shown !== null)
+          expect(columns(printed), commands).toMatch(patternOf(columns(withoutRows(smaller(shown)))));
+      }
+      expect(await terminal.end()).toBe("");
+    } finally {
+      terminal.kill();
+    }
+  },
+  120_000,
+);
+
+/** The number of all rows is left open: what jobs do by the clock adds some. */
+const withoutRows = (text: string) => text.replaceAll(/\b54\d\b/g, "…");
+
+/** Text in which columns are one space apart, however wide they are. */
+const columns = (text: string) => text.replaceAll(/ +/g, " ");

@@ -13,7 +13,7 @@ export function blocksOf(page: string): Block[] {
   );
 }
 
-/** What a page shows, where instants, secrets, digests and durations are another time's. */
+/** What a page shows, where instants, secrets, digests, durations and rows of the service itself are another time's. */
 export function patternOf(shown: string): RegExp {
   const exact = shown.trim().replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`);
   const pattern = exact
@@ -25,6 +25,8 @@ export function patternOf(shown: string): RegExp {
     .replaceAll(/\b1[6-9]\d{11}\b/g, String.raw`\d{13}`)
     .replaceAll(/\b[0-9a-f]{64}\b/g, "[0-9a-f]{64}")
     .replaceAll(/seed \d+/g, String.raw`seed \d+`)
+    .replaceAll(/\d+ rows/g, String.raw`\d+ rows`)
+    .replaceAll(/longest \d\\\.\d+/g, String.raw`longest \d\.\d+`)
     .replaceAll(/in \d+\\\.\d s/g, String.raw`in [\d.]+ s`);
   return new RegExp(`^${pattern.replaceAll("…", ".+")}$`);
 }
