@@ -39,7 +39,7 @@ export class GuardedClock implements Clock, ClockHold {
   /** How far the server's clock is ahead of the monotonic one, where there is one. */
   #server_ahead_ms: number | null = null;
 
-  /** `onChange` is told when a hold begins and ends. */
+  /** `onChange` is told when a hold begins and ends, and what still has to wait then. */
   constructor(
     read: ReadClocks = machineClocks,
     onChange: (problem: string | null) => void = () => undefined,
@@ -71,8 +71,17 @@ export class GuardedClock implements Clock, ClockHold {
     return wall_ms - (monotonic_ms + ahead_ms);
   }
 
+  /** The latest instant that this process gives out before the wall clock has caught up with it. */
+  get caught_up_at(): Temporal.Instant {
+    const ahead_ms = Math.max(0, this.#ahead_ms);
+    return this.now().add({ milliseconds: Math.ceil(ahead_ms) });
+  }
+
   get problem(): string | null {
     const { hold } = this;
+    const ahead_ms = this.#ahead_ms;
+    if (hold === null && ahead_ms > JUMP_MS)
+      return `the time of this process is ${minutes(ahead_ms)} ahead of the clock, which was set back; restart it, or wait until the clock has caught up`;
     if (hold === null) return null;
     const { wall_ms, monotonic_ms } = this.#read();
     const time = `the clock of this machine (${iso(Temporal.Instant.fromEpochMilliseconds(wall_ms))})`;
@@ -102,6 +111,11 @@ export class GuardedClock implements Clock, ClockHold {
     this.now();
     this.#state = accept(this.#state);
     return true;
+  }
+
+  /** How far the instants that it gives out are ahead of the wall clock. */
+  get #ahead_ms(): number {
+    return this.now().epochMilliseconds - this.#read().wall_ms;
   }
 
   #take(next: ClockState): void {

@@ -129,13 +129,15 @@ export class Watch {
   }
 
   #tell(problem: string | null): void {
-    if (problem !== null) {
-      this.#log.error({ problem }, "clock: jobs that write money wait");
-      return;
+    if (problem !== null) this.#log.error({ problem }, "clock: jobs that write money wait");
+    else this.#log.info("clock: trusted again, jobs that write money go on");
+    const guarded = this.#guarded;
+    if (guarded === null || guarded.hold !== null || this.#store?.dialect !== "sqlite") return;
+    // Records may be of a later time than the clock shows: the next start must not stop at them.
+    try {
+      writeAccepted(this.#data_dir, later(guarded.caught_up_at, guarded.wall));
+    } catch (error) {
+      this.#log.warn({ err: error }, "clock: the next start may have to be accepted anew");
     }
-    this.#log.info("clock: trusted again, jobs that write money go on");
-    // Records written until now may be of a later time than the clock shows: the next start must not stop at them.
-    if (this.#guarded !== null && this.#store?.dialect === "sqlite")
-      writeAccepted(this.#data_dir, later(this.#guarded.now(), this.#guarded.wall));
   }
 }

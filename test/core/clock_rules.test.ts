@@ -135,6 +135,22 @@ test("after an accepted step back time goes on at half speed until the clock has
   expect(clock.now().epochMilliseconds).toBe(machine.wall_ms);
 });
 
+test("while a process's time is ahead of a clock that was set back, work waits: a bill would be early", () => {
+  const machine = new Machine();
+  machine.wall_ms += 3 * DAY;
+  const { clock, told, pass } = watched(machine);
+  const server = () => Temporal.Instant.fromEpochMilliseconds(START + machine.monotonic_ms - 1_000);
+  clock.compareWithServer(server());
+  machine.wall_ms -= 3 * DAY;
+  clock.compareWithServer(server());
+  expect([clock.hold, told]).toEqual([null, [true, true]]);
+  expect(clock.problem).toMatch(/this process is \+4320\.0 min ahead .* restart it/);
+  const met_at = clock.caught_up_at.epochMilliseconds;
+  pass(6 * DAY);
+  expect(clock.now().epochMilliseconds).toBe(met_at);
+  expect([clock.problem, clock.now().epochMilliseconds]).toEqual([null, machine.wall_ms]);
+});
+
 test("small steps hold nothing, and slow drift is followed", () => {
   const machine = new Machine();
   const { told, pass, at } = watched(machine);
