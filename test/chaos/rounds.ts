@@ -5,15 +5,24 @@ import type { Json } from "../support/harness.ts";
 import { proveEveryBill } from "../support/prove_bills.ts";
 import type { Finding } from "../support/report.ts";
 import { until } from "../support/webhook_receiver.ts";
+import { BACKUP_WORKS } from "./backup_works.ts";
 import { collection } from "./debit_work.ts";
 import { expectEqual } from "./expect_equal.ts";
 import { migration } from "./migration_work.ts";
 import { RECORD_WORKS } from "./record_works.ts";
 import { USAGE_WORKS } from "./usage_works.ts";
+import { resumed } from "./resume_work.ts";
 import type { Work } from "./work.ts";
 import { closeWorld, openWorld, startWorld, type World } from "./world.ts";
 
-const WORKS: readonly Work[] = [...USAGE_WORKS, ...RECORD_WORKS, collection, migration];
+const WORKS: readonly Work[] = [
+  ...USAGE_WORKS,
+  ...RECORD_WORKS,
+  ...BACKUP_WORKS,
+  resumed,
+  collection,
+  migration,
+];
 /** After so many a fresh deployment, so that checks stay short. */
 const ROUNDS_A_WORLD = 10;
 const DELIVERED_MS = 60_000;

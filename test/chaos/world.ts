@@ -59,6 +59,7 @@ export async function openWorld(seed: number): Promise<World> {
     RATE_LIMIT_ENABLED: "false",
     LOG_LEVEL: "error",
     SENT_DEBITS: sent_file,
+    BACKUP_URL: `file://${join(place.data_dir, "backups")}`,
     USAGE_MEMORY_LIMIT: "512MB",
   };
   const server = await startWorld(env);
