@@ -56,3 +56,19 @@ test("a store closes with a block that is staged and never loaded, which leaves 
   expect(await again.load(1, await eventBlock(1, 3_000), NOW_MS)).toMatchObject({ accepted: 3_000 });
   await again.close();
 });
+
+test("blocks that were loaded are held no longer: a server loads any number of them", async () => {
+  const store = await openStore();
+  const loaded: WeakRef<object>[] = [];
+  for (let i = 0; i < 8; i++) {
+    const block = await eventBlock(i * 10 + 1, i * 10 + 10);
+    loaded.push(new WeakRef(block));
+    await store.stage(1, block);
+    await store.load(1, block, NOW_MS);
+  }
+  await Bun.sleep(1);
+  Bun.gc(true);
+  // The last ones may be on the stack still.
+  expect(loaded.filter((block) => block.deref() !== undefined).length).toBeLessThan(4);
+  await store.close();
+});

@@ -81,7 +81,8 @@ export class Loader {
 
   #run<T>(work: () => Promise<T>): Promise<T> {
     const working = work();
-    this.#running = Promise.allSettled([this.#running, working]);
+    // Without its results, which would hold every block that was ever loaded.
+    this.#running = Promise.allSettled([this.#running, working]).then(() => undefined);
     return working.catch((error) => {
       throw this.#parts.engine.judge(error, "commit");
     });
