@@ -79,6 +79,9 @@ test("usage and documents are refused before anything of them is written, on any
   expect(await stored.catch(({ kind }) => kind)).toBe("unavailable");
   expect(await documents.stage(1).catch(({ kind }) => kind)).toBe("unavailable");
   expect(await usage.lastSeq(1, 1_000)).toBe(0);
+  const headers = { "content-type": "application/vnd.apache.parquet" };
+  const block = await service.api("POST", "/usage/import", "not Parquet", headers);
+  expect([block.status, block.body.error]).toEqual([503, expect.stringContaining("almost full")]);
   await leaveDisk(50e9);
 });
 

@@ -36,6 +36,7 @@ export async function withSentBlock<T>(
   mediaTypeOf(request, [PARQUET]);
   if (Number(request.headers.get("content-length") ?? 0) > LIMITS.usage_block_bytes) throw tooLarge();
   const { company_id } = scopeOf(actor);
+  deps.guards.disk.check();
   const leave = enter(company_id);
   const folder = join(config.data_dir, FOLDER);
   const path = join(folder, `${randomUUID()}.parquet`);
