@@ -295,13 +295,16 @@ export interface ShownSetting {
   source: string;
 }
 
+/** A URL's user and password are shown to nobody either. */
+const withoutUser = (text: string) => text.replace(/^(\w+:\/\/)[^/]*@/, "$1********@");
+
 /** Every setting with its value and where that comes from, whether it can be used or not. */
 export function showSettings(environment: Record<string, string | undefined>): ShownSetting[] {
   const { given } = findSettings(environment, NAMES, SECRETS);
   return Object.values(SETTINGS).map(({ name, fallback }) => {
     const found = given.get(name);
     if (found === undefined) return { name, value: fallback, source: "default" };
-    return { name, value: SECRETS.has(name) ? "********" : found.text, source: found.source };
+    return { name, value: SECRETS.has(name) ? "********" : withoutUser(found.text), source: found.source };
   });
 }
 

@@ -33,14 +33,18 @@ describe("--config", () => {
       "good.toml",
       `# a comment\nport = 4711\nlog_level = "error"\nrate_limit_enabled = false\nmetrics_token_file = "${secret}"\n`,
     );
-    const { code, out } = await print(file, { OPERATOR_TOKEN: "o".repeat(40) });
+    const { code, out } = await print(file, {
+      OPERATOR_TOKEN: "o".repeat(40),
+      OTEL_EXPORTER_OTLP_ENDPOINT: "https://me:otlp-password@traces.example",
+    });
     expect(code).toBe(0);
+    expect(out).toContain("https://********@traces.example");
     expect(lineOf(out, "PORT")).toEqual(["PORT", "0", "environment"]);
     expect(lineOf(out, "RATE_LIMIT_ENABLED")).toEqual(["RATE_LIMIT_ENABLED", "false", file]);
     expect(lineOf(out, "METRICS_TOKEN")).toEqual(["METRICS_TOKEN", "********", secret]);
     expect(lineOf(out, "OPERATOR_TOKEN")).toEqual(["OPERATOR_TOKEN", "********", "environment"]);
     expect(lineOf(out, "COMPANY_NAME")).toEqual(["COMPANY_NAME", "My company", "default"]);
-    for (const hidden of ["in-a-file-of-its-own", "oooo", place.env.ADMIN_PASSWORD ?? "?"])
+    for (const hidden of ["in-a-file-of-its-own", "oooo", "otlp-password", place.env.ADMIN_PASSWORD ?? "?"])
       expect(out).not.toContain(hidden);
   });
 
