@@ -296,7 +296,7 @@ export interface ShownSetting {
 }
 
 /** A URL's user and password are shown to nobody either. */
-const withoutUser = (text: string) => text.replace(/^(\w+:\/\/)[^/]*@/, "$1********@");
+const withoutUser = (url: string) => url.replace(/^(\w+:\/\/)[^/]*@/, "$1********@");
 
 /** Every setting with its value and where that comes from, whether it can be used or not. */
 export function showSettings(environment: Record<string, string | undefined>): ShownSetting[] {
