@@ -101,6 +101,11 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
     rebuildSums: failUnopened,
     findUnerased: failUnopened,
     erase: failUnopened,
+    sinceOf: () => 0,
+    closeBefore: failUnopened,
+    removeClosed: failUnopened,
+    holdRemovals: failUnopened,
+    exportKept: failUnopened,
     stats: () => ({
       index_entries: 0,
       index_bytes: 0,

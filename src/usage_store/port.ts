@@ -6,6 +6,7 @@
 import type { Write } from "../core/download.ts";
 import type { Decimal } from "../core/money.ts";
 import type { EventRows } from "./event_rows.ts";
+import type { UsageRemovals } from "./removals.ts";
 import type { CanonicalJson } from "./metadata.ts";
 
 /** The last instant that a stored timestamp may have: the end of the year 9999. The first is 0. */
@@ -289,7 +290,7 @@ export interface SumsCheck {
  * already, in all or of the company. Both have `retry_after_s`. Waiting companies are served in turn: one with many
  * queries delays no other.
  */
-export interface UsageStore {
+export interface UsageStore extends UsageRemovals {
   /**
    * Stores events, all or none, and resolves when they are durable: they survive the kill of the
    * process and a power cut. An id that the company has already, stored or earlier in the same call, is a

@@ -219,3 +219,18 @@ function sixDecimals(millionths: bigint): string {
   const digits = String(millionths < 0n ? -millionths : millionths).padStart(7, "0");
   return `${millionths < 0n ? "-" : ""}${digits.slice(0, -6)}.${digits.slice(-6)}`;
 }
+
+const HOUR_MS = 3_600_000;
+
+/** Whether an aggregate can be answered once the events before a whole hour were removed, by sums of whole hours. */
+export function isKeptSum(events: readonly ModelEvent[], query: AggregateQuery, since_ms: number): boolean {
+  const { start_ms = 0, end_ms = since_ms, metadata = {}, metadata_search, min_usage, max_usage } = query;
+  const times = events.map(({ timestamp }) => timestamp);
+  const [first, last] = [Math.min(...times), Math.max(...times)];
+  if (start_ms >= since_ms || first >= since_ms) return true;
+  const is_plain = [metadata_search, min_usage, max_usage].every((part) => part === undefined);
+  if (!is_plain || Object.keys(metadata).length > 0) return false;
+  if (query.group_by.some((kind) => kind.startsWith("metadata:"))) return false;
+  const cuts = (ms: number) => ms < since_ms && ms > first && ms <= last && ms % HOUR_MS !== 0;
+  return !cuts(start_ms) && !cuts(end_ms);
+}

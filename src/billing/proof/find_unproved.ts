@@ -21,7 +21,7 @@ import { periodDifferences, periodKey } from "./rules.ts";
 
 /** What proving takes: of the usage store the totals alone. */
 export interface ProofContext extends Pick<Context, "store" | "now"> {
-  readonly usage: Pick<Context["usage"], "totals">;
+  readonly usage: Pick<Context["usage"], "totals" | "sinceOf">;
   readonly config: Pick<Context["config"], "usage_query_timeout_ms">;
 }
 
@@ -36,8 +36,10 @@ export async function findUnproved(ctx: ProofContext, bills: readonly BillKey[])
   for (const [company_id, own] of Map.groupBy(bills, (bill) => bill.company_id)) {
     for await (const batch of interleave(own, LIMITS.proof_batch)) {
       const ids = batch.map(({ id }) => id);
+      // What was proved before its events were removed: that is on record (decision 0216).
+      const since = ctx.usage.sinceOf(company_id);
       // In one transaction: a plan change between two reads would look like a bill that is wrong.
-      const read = await ctx.store.tx((q) => readBatch({ q, scope: { company_id }, now: ctx.now }, ids));
+      const read = await ctx.store.tx((q) => readBatch({ q, scope: { company_id }, now: ctx.now }, ids, since));
       unproved.push(...(await proveBatch(ctx, company_id, read)));
     }
   }
@@ -54,8 +56,10 @@ interface Batch {
   readonly modelOf: (id: number) => PriceTerms;
 }
 
-async function readBatch(tx: ReadTx, ids: readonly number[]): Promise<Batch> {
-  const bills = await listBills(tx.q, ids);
+async function readBatch(tx: ReadTx, ids: readonly number[], since: number): Promise<Batch> {
+  const bills = (await listBills(tx.q, ids)).filter(
+    ({ billingStartAt }) => instant(billingStartAt).epochMilliseconds >= since,
+  );
   const subscription_ids = [...new Set(bills.map(({ subscription_id }) => subscription_id))];
   const starts = [...new Set(bills.map(({ billingStartAt }) => billingStartAt))];
   const periods = Map.groupBy(await listRecorded(tx, subscription_ids, starts), periodKey);

@@ -73,7 +73,11 @@ async function latePeriods(
   const { usage, config, now } = ctx;
   const tx = readTx(ctx);
   const ids = batch.map(({ id }) => id);
-  const periods = await listCountedPeriods(tx, ids, { open_since });
+  // Usage that a closed period counted can't be counted again, and none comes for it.
+  const since = usage.sinceOf(tx.scope.company_id);
+  const periods = (await listCountedPeriods(tx, ids, { open_since })).filter(
+    ({ billingStartAt }) => instant(billingStartAt).epochMilliseconds >= since,
+  );
   const counted = periods.map((period) => ({
     subscription_id: period.subscription_id,
     start_ms: instant(period.billingStartAt).epochMilliseconds,

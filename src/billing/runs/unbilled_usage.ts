@@ -116,7 +116,10 @@ async function findAfterEnd(
 /** The settled periods of subscriptions that hold more events than their records count. */
 async function findLate({ ctx, settled_by }: UsageSearch, ids: readonly number[]): Promise<NewUnbilled[]> {
   const tx = readTx(ctx);
-  const settled = await listCountedPeriods(tx, ids, { settled_by });
+  const since = ctx.usage.sinceOf(tx.scope.company_id);
+  const settled = (await listCountedPeriods(tx, ids, { settled_by })).filter(
+    ({ billingStartAt }) => instant(billingStartAt).epochMilliseconds >= since,
+  );
   const subscriptions = await listBillable(tx, { ids, limit: ids.length });
   const life = new Map(subscriptions.map((subscription) => [subscription.id, subscription]));
   const windows = settled.map((period) => ({

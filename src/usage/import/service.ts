@@ -133,10 +133,11 @@ async function deriveIds(
   }
 }
 
-/** Resolves the rows' subscriptions, and skips rows outside of their lives: these may be repeats. */
+/** Resolves the rows' subscriptions, and skips rows outside of their lives, which may be repeats, or of closed usage. */
 async function skipOutOfRangeRows(ctx: Context, input: ImportUsage): Promise<void> {
   const { block } = input;
   const { ids, starts_ms, ends_ms } = await findSubscriptionPeriods(ctx, input);
+  const since_ms = ctx.usage.sinceOf(scopeOf(ctx.actor).company_id);
   const until_ms = ctx.now.epochMilliseconds + LIMITS.usage_future_ms;
   for (let row = 0; row < block.rows; row++) {
     if (block.is(row, ROW.skipped)) continue;
@@ -144,7 +145,7 @@ async function skipOutOfRangeRows(ctx: Context, input: ImportUsage): Promise<voi
     const timestamp = block.timestamps[row] ?? 0;
     block.subscription_ids[row] = ids[number] ?? 0;
     const is_inside = timestamp >= (starts_ms[number] ?? 0) && timestamp < (ends_ms[number] ?? 0);
-    if (!is_inside || timestamp > until_ms) block.skip(row);
+    if (!is_inside || timestamp < since_ms || timestamp > until_ms) block.skip(row);
   }
 }
 

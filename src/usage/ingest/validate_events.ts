@@ -6,6 +6,7 @@ import type { MeteredSubscription } from "./queries.ts";
 import { externalIdOf } from "../subscription_key.ts";
 import { roundUsage } from "./rules.ts";
 import { type CanonicalJson, canonicalJson } from "../../usage_store/metadata.ts";
+import { closedProblem } from "../../usage_store/closed_usage.ts";
 import type { NewEvent } from "../../usage_store/port.ts";
 
 // Written by hand: these rules need the clock, the subscription and the metadata's size, and the response must name
@@ -22,6 +23,8 @@ export interface Problem {
 export interface ReadOptions {
   company_id: number;
   now_ms: number;
+  /** Where the company's usage begins: earlier usage is closed. 0: nowhere. */
+  since_ms: number;
   /** By external id, at least those that `externalIdsOf` named. */
   subscriptions: ReadonlyMap<string, MeteredSubscription>;
   /** Whether a usage may be text, as in files. */
@@ -150,6 +153,8 @@ class EventReader {
     if (timestamp > now_ms + LIMITS.usage_future_ms) {
       return this.#refuse("timestamp", `must be at most an hour in the future; the time is ${at(now_ms)}`);
     }
+    const closed = closedProblem(timestamp, this.#reading.since_ms);
+    if (closed !== undefined) return this.#refuse("timestamp", closed);
     return timestamp === 0 ? 0 : timestamp;
   }
 

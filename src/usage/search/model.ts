@@ -134,6 +134,11 @@ const UsagePage = Type.Object(
         next_cursor: nullable(
           Type.String({ description: "Send it as cursor for the next page; null on the last" }),
         ),
+        since: Type.Optional(
+          Type.Integer({
+            description: "Only where the search reaches back before it: earlier events were removed. Unix ms",
+          }),
+        ),
       },
       { title: "UsagePageMeta" },
     ),

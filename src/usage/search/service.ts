@@ -109,7 +109,8 @@ async function searchEvents(
   const { start_ms, end_ms } = filter;
   const next_cursor =
     end && writeCursor(scope, input, { page: meta.page + 1, window: { start_ms, end_ms }, after: end });
-  return { data, meta: { ...meta, next_cursor } };
+  const since = ctx.usage.sinceOf(scope.company_id);
+  return { data, meta: { ...meta, next_cursor, ...((start_ms ?? 0) < since ? { since } : {}) } };
 }
 
 function toUsageEvent(

@@ -16,6 +16,10 @@ import { haveLateEvents } from "./query/late_events.ts";
 import type { Parts } from "./maintain/components.ts";
 import { eraseMetadata, findUnerased } from "./maintain/erase.ts";
 import { lostError, Recovery } from "./maintain/recovery.ts";
+import { RemovingStore } from "./maintain/removing_store.ts";
+import { withKept } from "./query/aggregate_kept.ts";
+import { sumsWithKept } from "./query/kept_hours.ts";
+import { beforeEvents } from "../closed_usage.ts";
 import { newestPage } from "./query/newest.ts";
 import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
@@ -107,13 +111,14 @@ export interface CompactableStore extends UsageStore {
   confirm(opening: Opening): Promise<void>;
 }
 
-class DuckDbUsageStore implements CompactableStore {
+class DuckDbUsageStore extends RemovingStore implements CompactableStore {
   readonly #recovery: Recovery;
   /** A stored sequence number; events stored later have higher ones. */
   #last_seq = 0;
   #closing: Promise<void> | undefined;
 
   constructor(recovery: Recovery) {
+    super(recovery);
     this.#recovery = recovery;
   }
 
@@ -121,13 +126,16 @@ class DuckDbUsageStore implements CompactableStore {
     const { known } = this.#recovery;
     const prepared = prepareAppend(company_id, events, now_ms, known.hash);
     this.#recovery.checkAppends();
+    this.checkTimes(company_id, events);
     known.companies.widenBy(company_id, events);
-    return this.#recovery.run(async ({ writer, compactor }) => {
-      const result = await writer.append(prepared);
-      known.companies.count(company_id, result.accepted);
-      compactor.notice();
-      return result;
-    });
+    return this.whileStoring(
+      this.#recovery.run(async ({ writer, compactor }) => {
+        const result = await writer.append(prepared);
+        known.companies.count(company_id, result.accepted);
+        compactor.notice();
+        return result;
+      }),
+    );
   }
 
   async stage(company_id: number, rows: EventRows): Promise<void> {
@@ -139,6 +147,11 @@ class DuckDbUsageStore implements CompactableStore {
   async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
     const block = EventBlock.of(rows);
     this.#recovery.checkAppends();
+    this.checkSpan(company_id, block.span);
+    return this.whileStoring(this.#load(company_id, block, now_ms));
+  }
+
+  async #load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
     const { companies } = this.#recovery.known;
     for (const timestamp of block.span) companies.widen(company_id, timestamp);
     let stored = 0;
@@ -188,8 +201,13 @@ class DuckDbUsageStore implements CompactableStore {
     return (connection) => this.#inRange(connection, query, (reduced) => smallPage(connection, reduced));
   }
 
-  aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    const { range } = this.#recovery.known.companies;
+  async aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
+    const { companies } = this.#recovery.known;
+    const { range } = companies;
+    if (companies.reachBeyond(query)) {
+      const all = withKept(query, companies);
+      return this.#query(query.company_id, timeout_ms, all);
+    }
     return this.#queryOnce(query.company_id, timeout_ms, async (connection, { group_sums, compactor }) => {
       const { summed } = group_sums;
       const groups = await this.#inRange(connection, query, (reduced, has_few) =>
@@ -232,11 +250,13 @@ class DuckDbUsageStore implements CompactableStore {
     return start_ms === reduced.start_ms && end_ms === reduced.end_ms ? result : run(query, has_few);
   }
 
-  totals(
+  async totals(
     company_id: number,
     windows: readonly UsageWindow[],
     { timeout_ms, ...stored_by }: TotalsOptions,
   ): Promise<WindowTotal[]> {
+    const since_ms = this.sinceOf(company_id);
+    if (windows.some(({ start_ms }) => start_ms < since_ms)) throw beforeEvents(since_ms);
     return this.#queryOnce(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, stored_by),
     );
@@ -260,6 +280,11 @@ class DuckDbUsageStore implements CompactableStore {
   }
 
   sums(company_id: number, windows: readonly UsageWindow[], timeout_ms: number): Promise<WindowSum[]> {
+    const since_ms = this.sinceOf(company_id);
+    if (windows.some(({ start_ms }) => start_ms < since_ms))
+      return this.#query(company_id, timeout_ms, (connection) =>
+        sumsWithKept(connection, company_id, windows, since_ms),
+      );
     return this.#queryOnce(company_id, timeout_ms, (connection, parts) =>
       parts.sums.find(connection, company_id, windows),
     );

@@ -42,6 +42,8 @@ export const STORED_TABLES = [
   "usage_hour_folds",
   "usage_group_hours",
   "usage_summed",
+  "usage_kept_hours",
+  "usage_kept_since",
 ] as const;
 export type HotTable = (typeof HOT_TABLES)[number];
 
@@ -79,6 +81,22 @@ const GROUP_HOUR_COLUMNS = {
 } as const;
 const SUMMED_COLUMNS = { company_id: INTEGER, key: VARCHAR, seq: BIGINT } as const;
 
+/**
+ * What stays of events that were removed: their sums by company, subscription and UTC hour, a row each, and where each
+ * such company's events begin now, in Unix ms. Both came later than the layout's version too.
+ */
+const KEPT_HOUR_COLUMNS = {
+  company_id: INTEGER,
+  subscription_id: INTEGER,
+  hour: INTEGER,
+  total: TOTAL_TYPE,
+  events: BIGINT,
+  low: USAGE_TYPE,
+  high: USAGE_TYPE,
+  corrections: BIGINT,
+} as const;
+const KEPT_SINCE_COLUMNS = { company_id: INTEGER, since_ms: BIGINT } as const;
+
 const EVENTS_SQL = Object.entries(EVENT_COLUMNS)
   .map(([name, type]) => `${name} ${String(type)}${name === "metadata" ? "" : " NOT NULL"}`)
   .join(", ");
@@ -97,6 +115,8 @@ export const CREATE_TABLES = `
   CREATE TABLE IF NOT EXISTS usage_hour_folds (${HOURS_SQL});
   CREATE TABLE IF NOT EXISTS usage_group_hours (${notNull(GROUP_HOUR_COLUMNS)});
   CREATE TABLE IF NOT EXISTS usage_summed (${notNull(SUMMED_COLUMNS)});
+  CREATE TABLE IF NOT EXISTS usage_kept_hours (${notNull(KEPT_HOUR_COLUMNS)});
+  CREATE TABLE IF NOT EXISTS usage_kept_since (${notNull(KEPT_SINCE_COLUMNS)});
   CREATE OR REPLACE VIEW usage_events AS
     ${EVENT_TABLES.toReversed()
       .map((table) => `FROM ${table}`)

@@ -24,6 +24,8 @@ const NOTHING: Readonly<CompanyFacts> = {
 /** What is known of each company's events: queries leave out bounds that exclude nothing, and read few in other ways. */
 export class Companies {
   readonly #known = new Map<number, CompanyFacts>();
+  /** Where the events of companies begin whose earlier ones were removed. */
+  readonly #since = new Map<number, number>();
   readonly #all: TimeRange = { min_timestamp: HOUR_MS, max_timestamp: 0 };
   readonly #few_events: number;
 
@@ -32,14 +34,16 @@ export class Companies {
   }
 
   /**
-   * By the sums by hour, which are fewer than the events: a range is up to an hour wider on both sides. `few_events`: below
-   * it there are few.
+   * By the sums by hour, which are fewer than the events: a range is up to an hour wider on both sides, and holds removed
+   * events too. `few_events`: below it there are few.
    */
   static async read(connection: DuckDBConnection, few_events: number): Promise<Companies> {
     const companies = new Companies(few_events);
     for (const row of await query(
       connection,
-      "SELECT company_id, sum(events)::BIGINT, min(hour), max(hour) FROM usage_hours GROUP BY company_id",
+      `SELECT company_id, sum(events)::BIGINT, min(hour), max(hour) FROM (
+        SELECT company_id, events, hour FROM usage_hours UNION ALL SELECT company_id, events, hour FROM usage_kept_hours)
+      GROUP BY company_id`,
     )) {
       const [company_id = 0, events = 0, first = 0, last = 0] = row.map(asNumber);
       const range = { min_timestamp: first * HOUR_MS, max_timestamp: (last + 1) * HOUR_MS - 1 };
@@ -47,7 +51,24 @@ export class Companies {
       widen(companies.#all, range.min_timestamp);
       widen(companies.#all, range.max_timestamp);
     }
+    for (const [company_id, since_ms] of await query(connection, "SELECT * FROM usage_kept_since"))
+      companies.beginAt(asNumber(company_id), asNumber(since_ms));
     return companies;
+  }
+
+  /** Where the company's events begin: earlier ones were removed, or are about to be. 0: nowhere. */
+  sinceOf(company_id: number): number {
+    return this.#since.get(company_id) ?? 0;
+  }
+
+  beginAt(company_id: number, since_ms: number): void {
+    this.#since.set(company_id, since_ms);
+  }
+
+  /** Whether the query asks for times of the company's that are, or were, before its events begin. */
+  reachBeyond({ company_id, start_ms = 0 }: EventFilter): boolean {
+    const since_ms = this.sinceOf(company_id);
+    return start_ms < since_ms && this.rangeOf(company_id).min_timestamp < since_ms;
   }
 
   /** From the first event of all companies to the last; the first is above the last when there are none. */

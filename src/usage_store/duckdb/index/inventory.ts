@@ -14,6 +14,8 @@ export interface Inventory {
   /** Events in the sums by hour; as many as there are rows. */
   events: number;
   rows: number;
+  /** Events that were removed: their sums are kept apart. */
+  removed: number;
   hot_rows: number;
   /** Rows in short sorted segments. */
   segment_rows: number;
@@ -26,14 +28,17 @@ export async function scanStore(connection: DuckDBConnection): Promise<Inventory
     connection,
     `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT,
       ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")},
-      (SELECT count(*) FROM usage_runs), (SELECT count(*) FROM usage_settled) FROM usage_hours`,
+      (SELECT count(*) FROM usage_runs), (SELECT count(*) FROM usage_settled),
+      (SELECT coalesce(sum(events), 0)::BIGINT FROM usage_kept_hours) FROM usage_hours`,
   );
-  const [last_seq = 0, events = 0, hot_rows = 0, segment_rows = 0, settled = 0] = row.map(asNumber);
+  const [last_seq = 0, events = 0, hot_rows = 0, segment_rows = 0, settled = 0, removed = 0] =
+    row.map(asNumber);
   const rows = hot_rows + segment_rows + settled;
   return {
     last_seq: await lastSeq(connection, last_seq),
     events,
     rows,
+    removed,
     hot_rows,
     segment_rows,
   };

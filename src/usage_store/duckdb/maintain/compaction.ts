@@ -167,6 +167,12 @@ export class Compaction {
     );
   }
 
+  /** Changes stored events and their sums in one transaction; appends go on meanwhile. */
+  async changeEvents(change: (connection: DuckDBConnection) => Promise<void>): Promise<void> {
+    while (this.#running !== undefined) await this.#running.catch(() => undefined);
+    await this.#runAlone(() => this.#transact(() => change(this.#connection)));
+  }
+
   #run(): Promise<void> {
     return this.#running ?? this.#runAlone(() => this.#compact());
   }

@@ -112,9 +112,9 @@ async function openOn(
   };
 }
 
-/** The number of stored events. */
+/** The number of events that were ever stored, removed ones included: no removal changes it. */
 export function storedEvents({ inventory, engine }: Parts): number {
-  return inventory.events + engine.stored_rows;
+  return inventory.events + inventory.removed + engine.stored_rows;
 }
 
 /** Ends all work on a lost engine; every connection is closed then. */

@@ -229,10 +229,10 @@ export class Recovery {
 
   /** Reports when the number of events is not that stored. */
   #compare({ inventory }: Parts, expected: number): void {
-    const { events, rows } = inventory;
-    if (events === expected && rows === expected) return;
+    const { events, rows, removed } = inventory;
+    if (events === rows && rows + removed === expected) return;
     const error = new Error(
-      `${expected} events were stored, there are ${rows}, and the sums by hour are of ${events}`,
+      `${expected - removed} events were stored, there are ${rows}, and the sums by hour are of ${events}`,
     );
     this.#report(error, "usage store: it does not hold what was stored: run doctor");
   }

@@ -1,6 +1,8 @@
 import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
 import { interleave, ROWS_A_TURN } from "../../../core/chunk.ts";
 import { addRows, tooManyGroups } from "../../aggregate_rows.ts";
+import { notKept } from "../../closed_usage.ts";
+import { keptHoursSql } from "./kept_hours.ts";
 import {
   DAY_MS,
   dayText,
@@ -56,6 +58,8 @@ interface Known {
   has_few: boolean;
   /** What the group sums hold; without it they are not read. */
   summed?: Summed | undefined;
+  /** Where the company's events begin: given, what was kept of the removed ones is summed, and no event. */
+  since_ms?: number | undefined;
 }
 
 /** The groups of the matching events. */
@@ -87,7 +91,7 @@ export async function aggregate(
  */
 function groupsSql(
   wanted: AggregateQuery,
-  { range, has_few, summed }: Known,
+  { range, has_few, summed, since_ms }: Known,
   parameters: Parameters,
 ): { sql: string; groupings: Grouping[] } {
   const kinds = wanted.group_by;
@@ -96,10 +100,16 @@ function groupsSql(
   const slices = slicesOf(segments, kinds.includes("hour") ? HOUR_MS : DAY_MS);
   const by_time = isByTime(wanted) && kinds.every(isTime);
   const groups = by_time ? undefined : groupHoursOf(wanted, summed);
-  const by_hour = holdHours(slices) && (by_time || groups !== undefined) && arePreferred(wanted, has_few);
+  if (since_ms !== undefined && !holdHours(slices)) throw notKept(since_ms, "by whole hours of UTC");
+  const by_hour =
+    since_ms !== undefined ||
+    (holdHours(slices) && (by_time || groups !== undefined) && arePreferred(wanted, has_few));
   const at = by_hour ? `hour * ${HOUR_MS}` : "timestamp";
   const [sums, from] = by_hour
-    ? [SUMS_OF_SUMS, `(${hoursSql(wanted, parameters, groups)})`]
+    ? [
+        SUMS_OF_SUMS,
+        `(${since_ms === undefined ? hoursSql(wanted, parameters, groups) : keptHoursSql(wanted, parameters)})`,
+      ]
     : [EVENT_SUMS, `usage_events WHERE ${whereSql(wanted, parameters)}`];
   const [first] = segments;
   const is_sliced = is_timed && (segments.length > 1 || kinds.includes("month"));

@@ -1,0 +1,94 @@
+import { invalid } from "../../../core/errors.ts";
+import { closedProblem, refuseClosed } from "../../closed_usage.ts";
+import type { NewEvent } from "../../port.ts";
+import type { KeptSince, UsageRemovals } from "../../removals.ts";
+import { HOUR_MS } from "../../time_buckets.ts";
+import type { Recovery } from "./recovery.ts";
+import { exportKept, recordSince, removeOldest } from "./removal.ts";
+
+/** The part of the store that removes events, with what removals wait for. Decision 0215. */
+export class RemovingStore implements UsageRemovals {
+  readonly #recovery: Recovery;
+  /** Appends and loads under way. */
+  readonly #storing = new Set<Promise<unknown>>();
+  #holds = 0;
+  #released = Promise.withResolvers<void>();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(recovery: Recovery) {
+    this.#recovery = recovery;
+  }
+
+  sinceOf(company_id: number): number {
+    return this.#recovery.known.companies.sinceOf(company_id);
+  }
+
+  /** Errors: invalid when an event is before the company's begin. */
+  protected checkTimes(company_id: number, events: readonly NewEvent[]): void {
+    const since_ms = this.sinceOf(company_id);
+    if (since_ms > 0) refuseClosed(events, since_ms);
+  }
+
+  /** As `checkTimes`, of the span of many events. */
+  protected checkSpan(company_id: number, span: readonly number[]): void {
+    const problem = closedProblem(Math.min(...span), this.sinceOf(company_id));
+    if (problem !== undefined) throw invalid("/timestamp", problem);
+  }
+
+  /** Counts as storing until it is settled. */
+  protected async whileStoring<T>(work: Promise<T>): Promise<T> {
+    this.#storing.add(work);
+    try {
+      return await work;
+    } finally {
+      this.#storing.delete(work);
+    }
+  }
+
+  async closeBefore(company_id: number, since_ms: number): Promise<void> {
+    if (since_ms % HOUR_MS !== 0)
+      throw new RangeError(`Cannot close before ${since_ms}: it is no whole hour`);
+    if (since_ms <= this.sinceOf(company_id)) return;
+    this.#recovery.checkWrites();
+    await this.#recovery.run(({ compactor }) =>
+      compactor.changeEvents((connection) => recordSince(connection, company_id, since_ms)),
+    );
+    this.#recovery.known.companies.beginAt(company_id, since_ms);
+    // What was admitted before is stored, or is not.
+    await Promise.allSettled(this.#storing);
+  }
+
+  async removeClosed(company_id: number, limit: number): Promise<number> {
+    while (this.#holds > 0) await this.#released.promise;
+    const removing = this.#running.then(() => this.#remove(company_id, limit));
+    this.#running = removing.catch(() => undefined);
+    return removing;
+  }
+
+  async #remove(company_id: number, limit: number): Promise<number> {
+    const since_ms = this.sinceOf(company_id);
+    this.#recovery.checkWrites();
+    let removed = 0;
+    await this.#recovery.run(({ compactor }) =>
+      compactor.changeEvents(async (connection) => {
+        removed = await removeOldest(connection, company_id, since_ms, limit);
+      }),
+    );
+    return removed;
+  }
+
+  async exportKept(path: string, timeout_ms: number): Promise<KeptSince[]> {
+    const { exports } = await this.#recovery.parts(timeout_ms);
+    return exports.runStatement(timeout_ms, (connection) => exportKept(connection, path));
+  }
+
+  async holdRemovals(): Promise<() => void> {
+    this.#holds++;
+    await this.#running;
+    return () => {
+      if (--this.#holds > 0) return;
+      this.#released.resolve();
+      this.#released = Promise.withResolvers();
+    };
+  }
+}

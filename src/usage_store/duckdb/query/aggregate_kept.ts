@@ -1,0 +1,47 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { addRows, tooManyGroups } from "../../aggregate_rows.ts";
+import { notKept } from "../../closed_usage.ts";
+import { type AggregateQuery, type AggregateRow, metadataKeyOf } from "../../port.ts";
+import { HOUR_MS } from "../../time_buckets.ts";
+import type { Companies } from "../index/companies.ts";
+import { aggregate } from "./aggregate.ts";
+import { isBySubscription, unbound } from "./rollup.ts";
+
+/**
+ * Sums a query that reaches back before its company's events begin: these and what was kept of the removed ones, in a
+ * transaction that sees both of one instant. Errors: invalid when what was kept can't answer it.
+ */
+export function withKept(
+  query: AggregateQuery,
+  companies: Companies,
+): (connection: DuckDBConnection) => Promise<AggregateRow[]> {
+  const { company_id, max_groups } = query;
+  const since_ms = companies.sinceOf(company_id);
+  // Removed events came no later, so that a bound which excludes none may cut an hour.
+  const reduced = unbound(query, companies.rangeOf(company_id));
+  checkKept(reduced, since_ms);
+  const known = { range: companies.range, has_few: false };
+  return async (connection) => {
+    const removed = await aggregate(connection, reduced, { ...known, since_ms });
+    return joinGroups([...removed, ...(await aggregate(connection, query, known))], max_groups);
+  };
+}
+
+/**
+ * Errors: invalid for a query that reaches back before `since_ms`, where a company's events begin, and that the sums by
+ * subscription and hour, which were kept of the earlier ones, can't answer.
+ */
+function checkKept(wanted: AggregateQuery, since_ms: number): void {
+  const { start_ms = 0, end_ms = since_ms, group_by } = wanted;
+  if (!isBySubscription(wanted) || group_by.some((kind) => metadataKeyOf(kind) !== undefined))
+    throw notKept(since_ms, "by subscription and time alone");
+  const cutsHour = (ms: number) => ms < since_ms && ms % HOUR_MS !== 0;
+  if (cutsHour(start_ms) || cutsHour(end_ms)) throw notKept(since_ms, "by whole hours of UTC");
+}
+
+/** The groups of events and of those that were removed, together. Errors: invalid when there are too many. */
+function joinGroups(rows: readonly AggregateRow[], max_groups: number): AggregateRow[] {
+  const groups = Map.groupBy(rows, ({ keys }) => JSON.stringify(keys));
+  if (groups.size > max_groups) throw tooManyGroups(max_groups);
+  return [...groups.values()].map((group) => ({ keys: group[0]?.keys ?? [], ...addRows(group) }));
+}
