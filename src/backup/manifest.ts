@@ -53,6 +53,16 @@ export const Manifest = strict({
   segments: Type.Array(
     strict({ ...StoredObject, lane: Type.Literal(0), from: Count, to: Count, events: Count }),
   ),
+  /**
+   * What was kept of removed events, a Parquet file of `UsageStore.exportKept`, and where the events of each such company
+   * begin, in Unix ms. Only where events were removed.
+   */
+  kept: Type.Optional(
+    strict({
+      ...StoredObject,
+      since: Type.Array(strict({ company_id: Type.Integer(), since_ms: Count })),
+    }),
+  ),
   documents: Type.Array(strict({ ...StoredObject, company_id: Type.Integer() })),
 });
 export type Manifest = Static<typeof Manifest>;
@@ -96,8 +106,9 @@ function parsed(text: string, name: string): unknown {
 }
 
 /** The names of all objects that a manifest names. */
-export function* objectsOf({ rows, segments, documents }: Manifest): Iterable<BackupObject> {
+export function* objectsOf({ rows, segments, kept, documents }: Manifest): Iterable<BackupObject> {
   yield rows;
   yield* segments;
+  if (kept) yield kept;
   yield* documents;
 }

@@ -52,6 +52,7 @@ export async function takePoint(source: BackupSource): Promise<Taken> {
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { mode: 0o700 });
   const release = documents.holdRemovals();
+  const releaseUsage = await source.usage.holdRemovals();
   const assistant = new Assistant(source.isStopping);
   try {
     const instant = iso(now);
@@ -60,6 +61,7 @@ export async function takePoint(source: BackupSource): Promise<Taken> {
     const taking = new Taking(source, assistant, scratch);
     const { rows, facts, last_seq } = await taking.rows(instant);
     const usage = await taking.usage(last_seq, facts, previous);
+    const kept_sums = await taking.keptSums(instant);
     const { kept, damaged } = await taking.documents(facts, stored);
     const manifest: Manifest = {
       format: MANIFEST_FORMAT,
@@ -69,6 +71,7 @@ export async function takePoint(source: BackupSource): Promise<Taken> {
       database_id: facts.database_id,
       last_seq,
       ...usage,
+      ...(kept_sums ? { kept: kept_sums } : {}),
       rows,
       counts: facts.counts,
       documents: kept,
@@ -77,6 +80,7 @@ export async function takePoint(source: BackupSource): Promise<Taken> {
     return { manifest, damaged_documents: damaged };
   } finally {
     assistant.close();
+    releaseUsage();
     release();
     rmSync(scratch, { recursive: true, force: true });
   }
@@ -132,6 +136,14 @@ class Taking {
     const segments = await this.#segments(0, last_seq);
     if (countOf(segments) === events) return { segments, digests, events };
     throw new Error(`Cannot back usage up: ${events} events were counted and ${countOf(segments)} read`);
+  }
+
+  /** What was kept of removed events; undefined where none were. */
+  async keptSums(instant: string): Promise<Manifest["kept"]> {
+    const path = join(this.#scratch, "kept.parquet");
+    const since = await this.#source.usage.exportKept(path, USAGE_MS);
+    if (since.length === 0) return undefined;
+    return { ...(await this.#store(`usage/kept/${instant}-${unique()}.parquet`, path)), since };
   }
 
   async #segments(from: number, last_seq: number): Promise<Manifest["segments"]> {

@@ -11,6 +11,7 @@ import { checkFiles } from "../loans/documents/file_check.ts";
 import { describeSums } from "../usage/consistency_check.ts";
 import { describeClock } from "../server/newest_record_queries.ts";
 import { LIMITS } from "../usage/limits.ts";
+import { listStopped } from "../usage/retention/queries.ts";
 import { acceptUsage } from "../usage/store_link/service.ts";
 import { commandContext, operatorContext } from "./command.ts";
 import { countSealed } from "./count_sealed_secrets.ts";
@@ -42,6 +43,7 @@ export async function examine(config: Config, stores: Stores, question: Question
   return [
     await check("transactional store", () => stores.useRecords(examineStore)),
     await check("usage store", () => examineUsage(stores, question)),
+    await check("usage retention", () => stores.useRecords(examineRetention)),
     await check("loan documents", () =>
       stores.useRecords((deps) => examineDocuments(deps, question.read_documents)),
     ),
@@ -91,6 +93,18 @@ async function examineUsage(stores: Stores, { rebuild_sums }: Question): Promise
       return "in use by another process: a running server";
     throw error;
   }
+}
+
+async function examineRetention({ config, store }: Deps): Promise<string> {
+  const stopped = await listStopped(store.read);
+  if (stopped.length > 0)
+    throw new Error(
+      stopped
+        .map(({ company_id, problem }) => `company ${company_id}: nothing is removed: ${problem}`)
+        .join("; "),
+    );
+  const { usage_retention_months: months } = config;
+  return months === null ? "off: events are kept for good" : `events are kept for ${months} months`;
 }
 
 /** Writes into every company's audit log that the usage store was accepted, where it was. */

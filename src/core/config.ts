@@ -151,6 +151,12 @@ export const SETTINGS = {
     "Memory that the usage store's engine may take; unset: a quarter of what the process may have, at most 2GB",
     size,
   ),
+  usage_retention_months: defineSetting(
+    "USAGE_RETENTION_MONTHS",
+    null,
+    "Months that usage events are kept after their month, 13 or more; their sums by hour stay; unset: for good",
+    integer(13, 1_200),
+  ),
   disk_reserve_bytes: defineSetting(
     "DISK_RESERVE",
     "1GB",

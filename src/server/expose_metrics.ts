@@ -8,6 +8,7 @@ import { VERSION } from "../core/version.ts";
 import { exposeHolds } from "../emandate/holds/metrics.ts";
 import { countUnanswered } from "../emandate/orders/queries.ts";
 import type { Store } from "../store/store.ts";
+import { listStopped } from "../usage/retention/queries.ts";
 import type { ObservedUsage } from "../usage_store/observed_usage.ts";
 import { countPending, findLongestDue } from "../webhooks/deliveries/lease_queries.ts";
 import type { Watch } from "./watch.ts";
@@ -139,6 +140,11 @@ function exposeWaiting({ metrics, store, clock }: Watched): void {
     "meterhouse_unbilled_usage_events",
     `Stored events that no bill counts, as the daily recheck found them, in ${COUNTED} findings at most`,
     () => sumUnbilledEvents(store.read, COUNTED),
+  );
+  metrics.sampled(
+    "meterhouse_usage_retention_stopped",
+    "Companies whose old usage is not removed, since a bill of it is not proved",
+    async () => (await listStopped(store.read)).length,
   );
   metrics.sampled(
     "meterhouse_webhook_pending",

@@ -31,6 +31,7 @@ import { shipErasures } from "./ship_erasures.ts";
 import { checkUsage, describeSums } from "../usage/consistency_check.ts";
 import { listCompaniesWithErasures } from "../usage/erasures/queries.ts";
 import { carryOutErasures } from "../usage/erasures/service.ts";
+import { applyUsageRetention } from "../usage/retention/service.ts";
 import { pruneWebhookLogs } from "../webhooks/deliveries/service.ts";
 import { resealWebhookSecrets } from "../webhooks/endpoints/service.ts";
 import { pruneEvents } from "../webhooks/events/service.ts";
@@ -106,6 +107,12 @@ export const JOBS: readonly Job[] = [
     cron: "* * * * * *",
     due: listCompaniesWithErasures,
     run: (ctx) => call(ctx, carryOutErasures, {}),
+  },
+  {
+    name: "usage_retention",
+    summary: "Remove usage events older than USAGE_RETENTION_MONTHS, once their bills are proved",
+    cron: "40 50 2 * * *",
+    run: (ctx) => call(ctx, applyUsageRetention, {}),
   },
   {
     name: "erased_ids",

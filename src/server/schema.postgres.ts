@@ -20,6 +20,7 @@ export const {
   usage_imports,
   usage_erasures,
   usage_erased_ids,
+  usage_retentions,
   usage_link,
   forms,
   events,

@@ -43,6 +43,7 @@ import { productTable } from "../billing/products/tables.ts";
 import { endedTokenTable } from "../access/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
 import { usageErasedIdsTable, usageErasureTable } from "../usage/erasures/tables.ts";
+import { usageRetentionTable } from "../usage/retention/tables.ts";
 import { usageImportTable } from "../usage/import/tables.ts";
 import { usageLinkTable } from "../usage/store_link/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
@@ -68,6 +69,7 @@ export const TABLES = {
   usage_imports: usageImportTable,
   usage_erasures: usageErasureTable,
   usage_erased_ids: usageErasedIdsTable,
+  usage_retentions: usageRetentionTable,
   usage_link: usageLinkTable,
   forms: formTable,
   events: eventTable,

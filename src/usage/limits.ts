@@ -64,6 +64,10 @@ export const LIMITS = {
   usage_import_sample: 10_000,
   /** Events of an erasure that lose their metadata at once. */
   usage_erasure_events: 10_000,
+  /** Events that are removed at once when they are older than USAGE_RETENTION_MONTHS. */
+  usage_removal_events: 50_000,
+  /** Bills that are proved between two notes of how far that is. */
+  usage_retention_bills: 500,
   /** Events that may wait for their commit; beyond, ingest answers 503. */
   usage_pending_events: 200_000,
   /** How long the comparison of sums with events may take. */

@@ -98,11 +98,13 @@ async function restoreUsage(
     );
   }
   const path = join(data_dir, "usage.duckdb");
-  const events = await loadSegments(path, files, { ...engine, last_seq: manifest.last_seq });
+  const kept = manifest.kept && { path: join(scratch, "kept.parquet"), since: manifest.kept.since };
+  if (manifest.kept && kept) await point.fetch(manifest.kept, kept.path);
+  const events = await loadSegments(path, files, { ...engine, last_seq: manifest.last_seq, kept });
   if (events !== manifest.events) {
     throw new Error(`The segments of usage hold ${events} events; the manifest says ${manifest.events}`);
   }
-  for (const file of files) rmSync(file.path);
+  for (const file of [...files, ...(kept ? [kept] : [])]) rmSync(file.path);
   await syncPath(path);
   return events;
 }

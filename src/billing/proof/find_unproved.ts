@@ -39,7 +39,9 @@ export async function findUnproved(ctx: ProofContext, bills: readonly BillKey[])
       // What was proved before its events were removed: that is on record (decision 0216).
       const since = ctx.usage.sinceOf(company_id);
       // In one transaction: a plan change between two reads would look like a bill that is wrong.
-      const read = await ctx.store.tx((q) => readBatch({ q, scope: { company_id }, now: ctx.now }, ids, since));
+      const read = await ctx.store.tx((q) =>
+        readBatch({ q, scope: { company_id }, now: ctx.now }, ids, since),
+      );
       unproved.push(...(await proveBatch(ctx, company_id, read)));
     }
   }

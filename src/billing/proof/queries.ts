@@ -1,4 +1,4 @@
-import { and, asc, gt, gte, inArray, lte, max, min, type SQL } from "drizzle-orm";
+import { and, asc, gt, gte, inArray, lt, lte, max, min, type SQL } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
 import type { IsoInstant } from "../../core/time.ts";
 import { findRow, matching } from "../../store/list_rows.ts";
@@ -13,6 +13,10 @@ export interface BillFilter {
   company_id?: number | undefined;
   /** Only those of periods that ended by then. */
   ended_by?: IsoInstant | undefined;
+  /** Only those of periods that began from then on. */
+  begun_from?: IsoInstant | undefined;
+  /** Only those of periods that began before. */
+  begun_before?: IsoInstant | undefined;
 }
 
 /** A bill, and whose it is. */
@@ -33,9 +37,15 @@ export interface BillToProve extends BillKey {
   lines: BillLine[];
 }
 
-function narrowedTo(q: Reads, { company_id, ended_by }: BillFilter): SQL | undefined {
+function narrowedTo(q: Reads, filter: BillFilter): SQL | undefined {
+  const { company_id, ended_by, begun_from, begun_before } = filter;
   const t = q.use(billingRecordTable);
-  return and(matching(t, { company_id }), ended_by === undefined ? undefined : lte(t.billingEndAt, ended_by));
+  return and(
+    matching(t, { company_id }),
+    ended_by === undefined ? undefined : lte(t.billingEndAt, ended_by),
+    begun_from === undefined ? undefined : gte(t.billingStartAt, begun_from),
+    begun_before === undefined ? undefined : lt(t.billingStartAt, begun_before),
+  );
 }
 
 /** The bills after an id, ascending. */

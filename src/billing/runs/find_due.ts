@@ -12,9 +12,14 @@ import {
 import type { BillableSubscription, DuePeriod } from "./billable.ts";
 import type { BillingJob } from "./billing_job.ts";
 
+/** What is looked for, and where it is told what is not due and what can't be read. */
+interface DueSearch extends Pick<BillingJob, "ctx" | "period" | "closed_since"> {
+  readonly progress: Pick<BillingJob["progress"], "count" | "fail">;
+}
+
 /** The periods to bill of a batch of subscriptions: the pipeline's first stage. */
 export async function findDuePeriods(
-  run: BillingJob,
+  run: DueSearch,
   batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
 ): Promise<DuePeriod[]> {
@@ -35,7 +40,7 @@ export async function findDuePeriods(
 
 /** Finds due periods by the month that is named, or by what is on record. */
 async function duePeriods(
-  { ctx, period }: BillingJob,
+  { ctx, period }: DueSearch,
   batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
 ): Promise<(subscription: BillableSubscription) => DuePeriods> {
@@ -65,7 +70,7 @@ async function duePeriods(
 
 /** The closed periods with events that none of their records has counted. */
 async function latePeriods(
-  { ctx }: BillingJob,
+  { ctx }: DueSearch,
   batch: readonly BillableSubscription[],
   zones: ZoneTimeline,
   open_since: Temporal.Instant,

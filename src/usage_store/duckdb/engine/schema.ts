@@ -85,7 +85,7 @@ const SUMMED_COLUMNS = { company_id: INTEGER, key: VARCHAR, seq: BIGINT } as con
  * What stays of events that were removed: their sums by company, subscription and UTC hour, a row each, and where each
  * such company's events begin now, in Unix ms. Both came later than the layout's version too.
  */
-const KEPT_HOUR_COLUMNS = {
+export const KEPT_HOUR_COLUMNS = {
   company_id: INTEGER,
   subscription_id: INTEGER,
   hour: INTEGER,

@@ -2,6 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { EventFilter } from "../../port.ts";
 import type { TimeRange } from "../query/rollup.ts";
+import { readSince } from "../maintain/removal.ts";
 import { asNumber, query } from "../engine/sql.ts";
 
 /** What is known of a company's stored events without asking the engine. */
@@ -51,8 +52,7 @@ export class Companies {
       widen(companies.#all, range.min_timestamp);
       widen(companies.#all, range.max_timestamp);
     }
-    for (const [company_id, since_ms] of await query(connection, "SELECT * FROM usage_kept_since"))
-      companies.beginAt(asNumber(company_id), asNumber(since_ms));
+    for (const [company_id, since_ms] of await readSince(connection)) companies.beginAt(company_id, since_ms);
     return companies;
   }
 

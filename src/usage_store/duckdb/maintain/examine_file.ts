@@ -1,12 +1,13 @@
 import type { SumsCheck, UsageStore } from "../../port.ts";
 import { checkSums } from "./check_sums.ts";
+import { readSince } from "./removal.ts";
 import { type EngineLimits, openDatabase } from "../engine/database.ts";
 import { monthDigests } from "../query/month_digests.ts";
 import type { MonthDigest } from "../../port.ts";
 import { totals } from "../query/totals.ts";
 
 /** A usage store's file that nobody uses, with what proves its events: without the index, which takes memory. */
-export interface ExaminedUsage extends Pick<UsageStore, "totals"> {
+export interface ExaminedUsage extends Pick<UsageStore, "totals" | "sinceOf"> {
   /** Compares the sums by hour of all companies with their events. */
   check(): Promise<SumsCheck>;
   /** The digests of all events, by company and month. */
@@ -18,7 +19,9 @@ export interface ExaminedUsage extends Pick<UsageStore, "totals"> {
 export async function openExamined(path: string, limits: EngineLimits): Promise<ExaminedUsage> {
   const database = await openDatabase(path, limits);
   const connection = await database.instance.connect();
+  const since = await readSince(connection);
   return {
+    sinceOf: (company_id) => since.get(company_id) ?? 0,
     totals: (company_id, windows, { created_until_ms, last_seq }) =>
       totals(connection, company_id, windows, { created_until_ms, last_seq }),
     check: () => checkSums(connection, null),

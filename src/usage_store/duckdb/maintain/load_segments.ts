@@ -3,6 +3,8 @@ import { SUMMED } from "../append/hour_sums.ts";
 import { type EngineLimits, openDatabase } from "../engine/database.ts";
 import { insertMeta } from "../engine/meta.ts";
 import { EVENT_COLUMNS } from "../engine/schema.ts";
+import { loadKept } from "./removal.ts";
+import type { KeptSince } from "../../removals.ts";
 import { asNumber, query, quoteText } from "../engine/sql.ts";
 
 /** A file of events in Parquet, with the columns of `EVENT_COLUMNS`. */
@@ -22,7 +24,7 @@ const SEGMENT_EVENTS = 4_000_000;
 export async function loadSegments(
   path: string,
   files: readonly SegmentFile[],
-  { last_seq, onLoaded = () => undefined, ...limits }: LoadOptions,
+  { last_seq, kept, onLoaded = () => undefined, ...limits }: LoadOptions,
 ): Promise<number> {
   const database = await openDatabase(path, limits);
   const connection = await database.instance.connect();
@@ -37,6 +39,7 @@ export async function loadSegments(
       await connection.run(`INSERT INTO usage_hour_folds
         SELECT ${SUMMED} FROM usage_events GROUP BY company_id, hour ORDER BY company_id, hour`);
       await insertMeta(connection, "seq_floor", String(last_seq));
+      if (kept) await loadKept(connection, kept);
     });
     await connection.run("CHECKPOINT");
     const [[count] = []] = await query(connection, "SELECT count(*) FROM usage_events");
@@ -49,6 +52,8 @@ export async function loadSegments(
 
 export interface LoadOptions extends EngineLimits {
   last_seq: number;
+  /** What was kept of removed events, in a file of `UsageStore.exportKept`. */
+  kept?: { path: string; since: readonly KeptSince[] } | undefined;
   /** Called with the number of events that are loaded. */
   onLoaded?: (events: number) => void;
 }

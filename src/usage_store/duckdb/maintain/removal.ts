@@ -1,6 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { EVENT_SUMS, HOUR_OF_EVENT } from "../append/hour_sums.ts";
-import { EVENT_TABLES } from "../engine/schema.ts";
+import { EVENT_TABLES, KEPT_HOUR_COLUMNS } from "../engine/schema.ts";
 import { asNumber, query, quoteText } from "../engine/sql.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { KeptSince } from "../../removals.ts";
@@ -13,6 +13,15 @@ export async function recordSince(
 ): Promise<void> {
   await connection.run(`DELETE FROM usage_kept_since WHERE company_id = ${company_id}`);
   await connection.run(`INSERT INTO usage_kept_since VALUES (${company_id}, ${since_ms})`);
+}
+
+/** Where the events of companies begin whose earlier ones were removed. */
+export async function readSince(connection: DuckDBConnection): Promise<Map<number, number>> {
+  const rows = await query(
+    connection,
+    "SELECT company_id, since_ms FROM usage_kept_since ORDER BY company_id",
+  );
+  return new Map(rows.map(([company_id, since_ms]) => [asNumber(company_id), asNumber(since_ms)]));
 }
 
 /**
@@ -73,12 +82,17 @@ export async function exportKept(connection: DuckDBConnection, path: string): Pr
   await connection.run(
     `COPY (FROM usage_kept_hours ORDER BY company_id, hour) TO ${quoteText(path)} (FORMAT parquet, COMPRESSION zstd)`,
   );
-  const rows = await query(
-    connection,
-    "SELECT company_id, since_ms FROM usage_kept_since ORDER BY company_id",
+  return [...(await readSince(connection))].map(([company_id, since_ms]) => ({ company_id, since_ms }));
+}
+
+/** Reads what `exportKept` wrote into a store without kept sums, within the open transaction. */
+export async function loadKept(
+  connection: DuckDBConnection,
+  { path, since }: { path: string; since: readonly KeptSince[] },
+): Promise<void> {
+  const columns = Object.entries(KEPT_HOUR_COLUMNS).map(([name, type]) => `${name}::${String(type)}`);
+  await connection.run(
+    `INSERT INTO usage_kept_hours SELECT ${columns.join(", ")} FROM read_parquet(${quoteText(path)})`,
   );
-  return rows.map(([company_id, since_ms]) => ({
-    company_id: asNumber(company_id),
-    since_ms: asNumber(since_ms),
-  }));
+  for (const { company_id, since_ms } of since) await recordSince(connection, company_id, since_ms);
 }

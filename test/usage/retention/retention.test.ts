@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { eq } from "drizzle-orm";
+import { call } from "../../../src/app/operation.ts";
+import { proveBills } from "../../../src/billing/proof/service.ts";
+import { billingRecordTable } from "../../../src/billing/records/tables.ts";
+import { listStopped } from "../../../src/usage/retention/queries.ts";
+import { sinceAt } from "../../../src/usage/retention/rules.ts";
+import { usageRetentionTable } from "../../../src/usage/retention/tables.ts";
+import { changeTo } from "../../billing/billing_model_changes/fixtures.ts";
+import { type BillingFixture, type Company, openBillingFixture, PER_UNIT } from "../../billing/fixtures.ts";
+import { runNamedJob } from "../../support/jobs.ts";
+
+let billing: BillingFixture;
+/** One has a zone by half an hour off. */
+let companies: Company[];
+let subscriptions: number[];
+
+beforeAll(async () => {
+  billing = await openBillingFixture({ USAGE_RETENTION_MONTHS: "13" });
+  billing.clock.set("2025-01-01T00:00:00Z");
+  companies = [
+    await billing.addCompany({ timezone: "Europe/Berlin" }),
+    await billing.addCompany({ timezone: "Asia/Kolkata" }),
+  ];
+  subscriptions = [];
+  for (const company of companies) subscriptions.push(await company.subscribe(PER_UNIT));
+  for (const month of ["2025-01", "2025-02", "2025-03"]) {
+    for (const [i, company] of companies.entries()) {
+      await company.use(
+        subscriptions[i] ?? 0,
+        [`${month}-05T10:00:00Z`, "7.5"],
+        [`${month}-20T11:30:00Z`, "2"],
+      );
+    }
+    billing.clock.set(
+      Temporal.Instant.from(`${month}-02T00:00:00Z`)
+        .add({ hours: 24 * 32 })
+        .toString(),
+    );
+    for (const company of companies) await company.run();
+  }
+  billing.clock.set("2026-03-10T00:00:00Z");
+  for (const company of companies) await company.run();
+});
+afterAll(() => billing.service.stop());
+
+async function setClock(time: string): Promise<void> {
+  billing.clock.set(time);
+  for (const company of companies) await company.run();
+}
+
+const recordsOf = () => Promise.all(companies.map((company, i) => company.records(subscriptions[i] ?? 0)));
+
+const eventsOf = ({ company_id }: Company) =>
+  billing.service.deps.usage.check(company_id, 10_000).then(({ events }) => events);
+
+const search = async ({ api }: Company, body: object) => api("POST", "/usage/search", body);
+
+const ms = (time: string) => Temporal.Instant.from(time).epochMilliseconds;
+
+function prove(company_id: number) {
+  const origin = { actor: { kind: "operator" }, origin: "cli", request_id: "test", address: null } as const;
+  return call(billing.service.deps.openContext(origin), proveBills, { company_id });
+}
+
+test("the line is the start of a local month, at a whole hour of UTC", () => {
+  const at = (time: string, zone: string, months = 13) =>
+    new Date(sinceAt(Temporal.Instant.from(time), zone, months)).toISOString();
+  expect(at("2026-03-10T00:00:00Z", "Europe/Berlin")).toBe("2025-01-31T23:00:00.000Z");
+  expect(at("2026-03-10T00:00:00Z", "Asia/Kolkata")).toBe("2025-01-31T18:00:00.000Z");
+  expect(at("2026-02-28T23:30:00Z", "Europe/Berlin")).toBe("2025-01-31T23:00:00.000Z");
+  expect(at("2026-03-31T00:00:00Z", "America/New_York", 14)).toBe("2025-01-01T05:00:00.000Z");
+  expect(at("1970-03-31T00:00:00Z", "UTC", 14)).toBe("1970-01-01T00:00:00.000Z");
+});
+
+test("where a bill is not proved nothing is removed, and it is told; other companies go on", async () => {
+  const [company] = companies;
+  const [record] = (await recordsOf())[0] ?? [];
+  const { store } = billing.service.deps;
+  const t = store.read.use(billingRecordTable);
+  const change = (totalCharges: string) =>
+    store.tx(async (q) => void (await q.update(t).set({ totalCharges }).where(eq(t.id, record?.id))));
+  await change("99");
+  await runNamedJob(billing.service, "usage_retention");
+  if (!company) throw new Error("There is no company");
+  expect(await eventsOf(company)).toBe(6);
+  expect(billing.service.deps.usage.sinceOf(company.company_id)).toBe(0);
+  const stopped = await listStopped(store.read);
+  expect(stopped).toEqual([
+    { company_id: company.company_id, problem: expect.stringContaining(`bill ${record?.id} is not proved`) },
+  ]);
+  expect(await eventsOf(companies[1] ?? company)).toBe(4);
+  await change(String(record?.totalCharges));
+});
+
+test("proved bills are recorded, old events go, and bills and sums are what they were", async () => {
+  const [berlin, kolkata] = companies;
+  if (!berlin || !kolkata) throw new Error("There are no companies");
+  const records = await recordsOf();
+  const totals = { aggregate: true, group_by: ["subscription", "month"] };
+  const before = await search(berlin, totals);
+  await runNamedJob(billing.service, "usage_retention");
+  expect(await eventsOf(berlin)).toBe(4);
+  expect(await eventsOf(kolkata)).toBe(4);
+  expect((await search(berlin, totals)).body).toEqual(before.body);
+  expect(await recordsOf()).toEqual(records);
+  expect((await prove(berlin.company_id)).unproved).toEqual([]);
+  const { store } = billing.service.deps;
+  const t = store.read.use(usageRetentionTable);
+  const rows = await store.read
+    .select({ status: t.status, bills: t.bills, removed: t.removed_events })
+    .from(t);
+  expect(rows.filter(({ bills }) => bills > 0)).toEqual([
+    { status: "done", bills: 1, removed: 2 },
+    { status: "done", bills: 1, removed: 2 },
+  ]);
+  expect(await listStopped(store.read)).toEqual([]);
+});
+
+test("every way in refuses old timestamps, names the line, and takes later ones", async () => {
+  const [company] = companies;
+  if (!company) throw new Error("There is no company");
+  const line = "2025-01-31T23:00:00.000Z";
+  const event = {
+    external_subscription_id: "external 1",
+    timestamp: ms(line) - 1,
+    usage: 1,
+    id: crypto.randomUUID(),
+  };
+  const one = await company.api("POST", "/usage/events", event);
+  expect([one.status, one.body.error]).toEqual([422, expect.stringContaining(`must be at ${line} or later`)]);
+  expect((await company.api("POST", "/usage/events", { ...event, timestamp: ms(line) })).status).toBe(201);
+});
+
+test("searches say since when there are events, and what needs removed ones is refused", async () => {
+  const [company] = companies;
+  if (!company) throw new Error("There is no company");
+  const since = ms("2025-01-31T23:00:00Z");
+  expect((await search(company, {})).body.meta).toMatchObject({ total: 5, since });
+  expect((await search(company, { start_time: since })).body.meta).not.toHaveProperty("since");
+  const refused = await search(company, { aggregate: true, group_by: "metadata:a" });
+  expect([refused.status, refused.body.details]).toEqual([
+    422,
+    [{ path: "/start_time", message: expect.stringContaining("2025-01-31T23:00:00") }],
+  ]);
+  expect((await search(company, { aggregate: true, group_by: "metadata:a", start_time: since })).status).toBe(
+    200,
+  );
+});
+
+test("a plan change in closed time, and verifying a bill of it, are refused; later ones are not", async () => {
+  const [company] = companies;
+  const [subscription = 0] = subscriptions;
+  if (!company) throw new Error("There is no company");
+  const other = await company.addModel({ ...PER_UNIT, price: 2 });
+  const past = await changeTo(company.api, subscription, other, "2025-01-15T12:00:00Z");
+  expect([past.status, past.body.error]).toEqual([409, expect.stringContaining("Cannot count usage before")]);
+  const [first, second] = (await recordsOf())[0] ?? [];
+  expect((await company.api("GET", `/billing-records/${first?.id}/verify`)).status).toBe(409);
+  expect((await company.api("GET", `/billing-records/${second?.id}/verify`)).status).toBe(200);
+  expect((await changeTo(company.api, subscription, other, "2026-03-05T12:00:00Z")).status).toBe(200);
+});
+
+test("the next month goes on where this one ended", async () => {
+  await setClock("2026-04-05T00:00:00Z");
+  await runNamedJob(billing.service, "billing_recheck");
+  await runNamedJob(billing.service, "usage_retention");
+  const [company] = companies;
+  if (!company) throw new Error("There is no company");
+  expect(await eventsOf(company)).toBe(2);
+  expect((await search(company, { aggregate: true })).body.data).toMatchObject([{ event_count: 7 }]);
+});
