@@ -1,5 +1,16 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { eq } from "drizzle-orm";
+import { openTarget } from "../../../src/backup/open_target.ts";
+import { openPoint } from "../../../src/backup/restore/point.ts";
+import { restorePoint } from "../../../src/backup/restore/restore.ts";
+import { verifyPoint } from "../../../src/backup/verify/verify.ts";
+import { backUp } from "../../../src/server/backups.ts";
+import { restoreNeeds } from "../../../src/server/restore_needs.ts";
+import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { call } from "../../../src/app/operation.ts";
 import { proveBills } from "../../../src/billing/proof/service.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
@@ -10,13 +21,18 @@ import { changeTo } from "../../billing/billing_model_changes/fixtures.ts";
 import { type BillingFixture, type Company, openBillingFixture, PER_UNIT } from "../../billing/fixtures.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 
+const folder = mkdtempSync(join(tmpdir(), "retention-"));
+const SIGN_IN = ({ admin_email: email }: Company) => ({ email, password: "correct horse battery" });
 let billing: BillingFixture;
 /** One has a zone by half an hour off. */
 let companies: Company[];
 let subscriptions: number[];
 
 beforeAll(async () => {
-  billing = await openBillingFixture({ USAGE_RETENTION_MONTHS: "13" });
+  billing = await openBillingFixture({
+    USAGE_RETENTION_MONTHS: "13",
+    BACKUP_URL: `file://${folder}/backups`,
+  });
   billing.clock.set("2025-01-01T00:00:00Z");
   companies = [
     await billing.addCompany({ timezone: "Europe/Berlin" }),
@@ -42,7 +58,10 @@ beforeAll(async () => {
   billing.clock.set("2026-03-10T00:00:00Z");
   for (const company of companies) await company.run();
 });
-afterAll(() => billing.service.stop());
+afterAll(async () => {
+  await billing.service.stop();
+  rmSync(folder, { recursive: true });
+});
 
 async function setClock(time: string): Promise<void> {
   billing.clock.set(time);
@@ -57,6 +76,19 @@ const eventsOf = ({ company_id }: Company) =>
 const search = async ({ api }: Company, body: object) => api("POST", "/usage/search", body);
 
 const ms = (time: string) => Temporal.Instant.from(time).epochMilliseconds;
+
+/** A block of one row, as programs send it. */
+async function parquet(row: (string | null)[]): Promise<Uint8Array> {
+  const path = join(folder, "block.parquet");
+  const instance = await DuckDBInstance.create(":memory:");
+  const connection = await instance.connect();
+  const values = row.map((text) => (text === null ? "NULL::VARCHAR" : `'${text}'`)).join(", ");
+  await connection.run(`COPY (SELECT * FROM (VALUES (${values}))
+    AS rows (id, external_subscription_id, timestamp, usage, metadata)) TO '${path}' (FORMAT parquet)`);
+  connection.closeSync();
+  instance.closeSync();
+  return Bun.file(path).bytes();
+}
 
 function prove(company_id: number) {
   const origin = { actor: { kind: "operator" }, origin: "cli", request_id: "test", address: null } as const;
@@ -129,6 +161,36 @@ test("every way in refuses old timestamps, names the line, and takes later ones"
   };
   const one = await company.api("POST", "/usage/events", event);
   expect([one.status, one.body.error]).toEqual([422, expect.stringContaining(`must be at ${line} or later`)]);
+  const { token } = (await billing.service.anonymous("POST", "/login", SIGN_IN(company))).body;
+  const post = async (path: string, type: string, body: string | Uint8Array) => {
+    const headers = { authorization: `Bearer ${token}`, "content-type": type };
+    const answer = await fetch(`${billing.service.url}/api/v1${path}`, { method: "POST", body, headers });
+    return [answer.status, JSON.stringify(await answer.json())];
+  };
+  const named = expect.stringContaining(line);
+  expect(await post("/usage/events", "application/x-ndjson", `${JSON.stringify(event)}\n`)).toEqual([
+    422,
+    named,
+  ]);
+  const { id, usage } = event;
+  const time = new Date(event.timestamp).toISOString();
+  const cloud = {
+    specversion: "1.0",
+    id,
+    source: "/a",
+    type: "usage",
+    subject: "external 1",
+    time,
+    data: { usage },
+  };
+  expect(await post("/usage/events", "application/cloudevents+json", JSON.stringify(cloud))).toEqual([
+    422,
+    named,
+  ]);
+  const block = await parquet([id, "external 1", String(event.timestamp), "1", null]);
+  const [status, answer] = await post("/usage/import", "application/vnd.apache.parquet", block);
+  expect([status, answer]).toEqual([200, named]);
+  expect(JSON.parse(String(answer)).data).toMatchObject({ accepted: 0, rejected: 1 });
   expect((await company.api("POST", "/usage/events", { ...event, timestamp: ms(line) })).status).toBe(201);
 });
 
@@ -159,6 +221,36 @@ test("a plan change in closed time, and verifying a bill of it, are refused; lat
   expect((await company.api("GET", `/billing-records/${first?.id}/verify`)).status).toBe(409);
   expect((await company.api("GET", `/billing-records/${second?.id}/verify`)).status).toBe(200);
   expect((await changeTo(company.api, subscription, other, "2026-03-05T12:00:00Z")).status).toBe(200);
+});
+
+test("a backup holds the kept sums, and what is restored has the same line, bills and sums", async () => {
+  const [company] = companies;
+  if (!company) throw new Error("There is no company");
+  const { deps } = billing.service;
+  const { manifest } = await backUp(deps);
+  expect(manifest.kept?.since).toHaveLength(3);
+  const point = await openPoint(openTarget(`file://${folder}/backups`), "latest", null);
+  const needs = restoreNeeds(deps.config, deps.clock.now());
+  const report = await verifyPoint(point, {
+    ...needs,
+    bills: 100,
+    seed: 1,
+    scratch: join(folder, "scratch"),
+  });
+  expect(report.problems).toEqual([]);
+  const place = { data_dir: join(folder, "restored"), database_url: null };
+  await restorePoint(point, place, needs);
+  const restored = await openDuckDb({ path: join(place.data_dir, "usage.duckdb") });
+  const question = {
+    company_id: company.company_id,
+    group_by: ["month" as const],
+    time_zone: "Europe/Berlin",
+    max_groups: 9,
+    max_key_length: 9,
+  };
+  expect(restored.sinceOf(company.company_id)).toBe(deps.usage.sinceOf(company.company_id));
+  expect(await restored.aggregate(question, 10_000)).toEqual(await deps.usage.aggregate(question, 10_000));
+  await restored.close();
 });
 
 test("the next month goes on where this one ended", async () => {
