@@ -44,6 +44,7 @@ const EXPORTED = {
   usage_questions_waiting: "gauge",
   usage_store_failures_total: "counter",
   usage_store_open: "gauge",
+  usage_retention_stopped: "gauge",
   usage_sums_different: "gauge",
   webhook_attempts_total: "counter",
   webhook_oldest_seconds: "gauge",

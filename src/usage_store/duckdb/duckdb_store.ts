@@ -204,10 +204,8 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
   async aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
     const { companies } = this.#recovery.known;
     const { range } = companies;
-    if (companies.reachBeyond(query)) {
-      const all = withKept(query, companies);
-      return this.#query(query.company_id, timeout_ms, all);
-    }
+    if (companies.reachBeyond(query))
+      return this.#query(query.company_id, timeout_ms, withKept(query, companies));
     return this.#queryOnce(query.company_id, timeout_ms, async (connection, { group_sums, compactor }) => {
       const { summed } = group_sums;
       const groups = await this.#inRange(connection, query, (reduced, has_few) =>
