@@ -18,6 +18,7 @@ export const usageRetentionTable = (k: ColumnKit) =>
       /** Why it is stopped. */
       problem: k.text("problem"),
       proved_at: k.at("proved_at"),
+      /** As far as it was noted: a killed process may have removed some more. */
       removed_events: k.integer("removed_events").notNull(),
       ...stamps(k),
     },

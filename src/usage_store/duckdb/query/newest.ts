@@ -20,8 +20,8 @@ interface Newest {
 }
 
 /**
- * A cache of how far back the first page of all events reaches, newest first. Events neither change nor go, so that it
- * never has to reach further: one statement then reads the page and counts.
+ * A cache of how far back the first page of all events reaches, newest first. Events do not change, and only the
+ * oldest go, so that it never has to reach further: one statement then reads the page and counts.
  */
 export class NewestEvents {
   readonly #cached = new Map<number, Newest>();
