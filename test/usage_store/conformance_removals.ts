@@ -110,6 +110,17 @@ export function removalCases({ store, company }: Subject): void {
     expect((await failure(store().sums(company_id, [half], TIMEOUT_MS))).kind).toBe("conflict");
   });
 
+  test("a bound that cuts an hour before the first removed event cuts nothing", async () => {
+    const first_ms = SINCE_MS - HOUR_MS / 2;
+    const company_id = await company([eventAt(first_ms), eventAt(SINCE_MS)]);
+    await removeAll(company_id, SINCE_MS);
+    const countUntil = async (end_ms: number) =>
+      (await store().aggregate({ ...TOTAL, company_id, end_ms }, TIMEOUT_MS)).map((row) => row.event_count);
+    expect(await countUntil(first_ms)).toEqual([0]);
+    expect(await countUntil(first_ms - 1)).toEqual([0]);
+    expect((await failure(countUntil(first_ms + 1))).kind).toBe("invalid");
+  });
+
   test("events that arrive and questions that are asked meanwhile miss nothing and count nothing twice", async () => {
     const events = Array.from({ length: 40 }, (_, i) => eventAt(SINCE_MS - (i + 1) * HOUR_MS));
     const company_id = await company(events);

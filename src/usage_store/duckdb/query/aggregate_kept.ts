@@ -18,8 +18,9 @@ export function withKept(
   const { company_id, max_groups } = query;
   const since_ms = companies.sinceOf(company_id);
   // Removed events came no later, so that a bound which excludes none may cut an hour.
-  const reduced = unbound(query, companies.rangeOf(company_id));
-  checkKept(reduced, since_ms);
+  const range = companies.rangeOf(company_id);
+  const reduced = unbound(query, range);
+  checkKept(reduced, { first_ms: range.min_timestamp, since_ms });
   const known = { range: companies.range, has_few: false };
   return async (connection) => {
     const removed = await aggregate(connection, reduced, { ...known, since_ms });
@@ -29,13 +30,16 @@ export function withKept(
 
 /**
  * Errors: invalid for a query that reaches back before `since_ms`, where a company's events begin, and that the sums by
- * subscription and hour, which were kept of the earlier ones, can't answer.
+ * subscription and hour, which were kept of the earlier ones, can't answer. None of those came before `first_ms`.
  */
-function checkKept(wanted: AggregateQuery, since_ms: number): void {
+function checkKept(
+  wanted: AggregateQuery,
+  { first_ms, since_ms }: { first_ms: number; since_ms: number },
+): void {
   const { start_ms = 0, end_ms = since_ms, group_by } = wanted;
   if (!isBySubscription(wanted) || group_by.some((kind) => metadataKeyOf(kind) !== undefined))
     throw notKept(since_ms, "by subscription and time alone");
-  const cutsHour = (ms: number) => ms < since_ms && ms % HOUR_MS !== 0;
+  const cutsHour = (ms: number) => ms > first_ms && ms < since_ms && ms % HOUR_MS !== 0;
   if (cutsHour(start_ms) || cutsHour(end_ms)) throw notKept(since_ms, "by whole hours of UTC");
 }
 
