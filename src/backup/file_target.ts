@@ -1,6 +1,7 @@
 import { link, mkdir, open, readdir, rm, stat } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { errorCode } from "../core/error_code.ts";
+import { syncPath } from "../core/sync_path.ts";
 import { type Listed, type Pieces, type Target, targetError } from "./target.ts";
 
 /** Where objects are while they are written; what a killed process left there goes with the next write. */
@@ -105,12 +106,7 @@ async function entriesBelow(folder: string) {
 /** Makes new names outlive a power cut, in a folder and in those above it. */
 async function syncFolders(from: string, to: string): Promise<void> {
   for (let folder = from; ; folder = dirname(folder)) {
-    const opened = await open(folder, "r");
-    try {
-      await opened.sync();
-    } finally {
-      await opened.close();
-    }
+    await syncPath(folder);
     if (folder === to || folder === dirname(folder) || folder.length < to.length) return;
   }
 }

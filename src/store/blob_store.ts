@@ -6,6 +6,7 @@ import { damagedError } from "../core/damage.ts";
 import { AppError } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
 import { KeyedMutex } from "../core/keyed_mutex.ts";
+import { syncPath } from "../core/sync_path.ts";
 
 // Where documents' bytes lie: <data directory>/documents/<company>/<first two digits>/<sha256>, and, while they
 // come in, documents/<company>/incoming/<uuid>. Decision 0105.
@@ -68,7 +69,7 @@ export class BlobStore {
       await makeFolder(dirname(path));
       // Over one of the same content, which is then as young as this one.
       await rename(staged.path, path);
-      await syncFolder(dirname(path));
+      await syncPath(dirname(path));
       try {
         return await commit(written);
       } catch (error) {
@@ -285,14 +286,5 @@ async function makeFolder(folder: string): Promise<void> {
   const first = await mkdir(folder, { recursive: true, mode: 0o700 });
   if (first === undefined) return;
   for (let created = folder; created !== dirname(first); created = dirname(created))
-    await syncFolder(dirname(created));
-}
-
-async function syncFolder(folder: string): Promise<void> {
-  const opened = await open(folder, "r");
-  try {
-    await opened.sync();
-  } finally {
-    await opened.close();
-  }
+    await syncPath(dirname(created));
 }

@@ -1,5 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { errorCode } from "../core/error_code.ts";
+import { type FileBytes, lookInto } from "../core/file_bytes.ts";
 
 // SQLite takes the first frame of its log whose checksum is wrong for the last words of a process that was killed, and
 // ignores it and all that follow. A damaged one looks the same, and would take every later commit along in silence.
@@ -20,7 +19,7 @@ const PAUSE_MS = 30;
 export async function logProblem(path: string): Promise<string | null> {
   let problem: string | null = null;
   for (let i = 0; i < LOOKS; i++) {
-    const found = look(path);
+    const found = lookInto(path, problemOf);
     if (found === null || (problem !== null && problem !== found)) return null;
     problem = found;
     await Bun.sleep(PAUSE_MS);
@@ -28,24 +27,9 @@ export async function logProblem(path: string): Promise<string | null> {
   return problem;
 }
 
-function look(path: string): string | null {
-  let file: number;
-  try {
-    file = openSync(path, "r");
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
-    throw error;
-  }
-  try {
-    return problemOf(file, fstatSync(file).size);
-  } finally {
-    closeSync(file);
-  }
-}
-
-function problemOf(file: number, size: number): string | null {
+function problemOf({ size, readAt }: FileBytes): string | null {
   if (size <= HEADER_BYTES) return null;
-  const header = readAt(file, 0, HEADER_BYTES);
+  const header = readAt(0, HEADER_BYTES);
   if (header.every((byte) => byte === 0)) return null;
   const magic = header.readUInt32BE(0);
   const page_bytes = header.readUInt32BE(8);
@@ -58,7 +42,7 @@ function problemOf(file: number, size: number): string | null {
   let broken: number | undefined;
   let commits = 0;
   for (let at = HEADER_BYTES; at + step <= size; at += step) {
-    const frame = readAt(file, at, broken === undefined ? step : FRAME_BYTES);
+    const frame = readAt(at, broken === undefined ? step : FRAME_BYTES);
     const is_ours = frame.subarray(8, 16).equals(salts);
     if (broken === undefined) {
       sum.add(frame.subarray(0, 8));
@@ -95,9 +79,4 @@ class Checksum {
   is(stored: Buffer): boolean {
     return stored.readUInt32BE(0) === this.#first && stored.readUInt32BE(4) === this.#second;
   }
-}
-
-function readAt(file: number, at: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  return bytes.subarray(0, readSync(file, bytes, 0, length, at));
 }

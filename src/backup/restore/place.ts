@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { wrongWords } from "../../core/exit_codes.ts";
 import { RESTORE_MARKER, unfinishedRestore } from "../../core/restore_marker.ts";
+import { syncPath } from "../../core/sync_path.ts";
 import { isEmptyPostgres } from "../../store/empty.postgres.ts";
 
 /** Where a point is restored to: a data directory, and a PostgreSQL database if its rows go there. */
@@ -52,14 +52,4 @@ export async function completePlace({ data_dir }: Place): Promise<void> {
   await syncPath(data_dir);
   rmSync(join(data_dir, RESTORE_MARKER));
   await syncPath(data_dir);
-}
-
-/** Waits until a file or the entries of a folder are on disk. */
-export async function syncPath(path: string): Promise<void> {
-  const opened = await open(path, "r");
-  try {
-    await opened.sync();
-  } finally {
-    await opened.close();
-  }
 }

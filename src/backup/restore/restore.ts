@@ -2,6 +2,7 @@ import { mkdirSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { chunks } from "../../core/chunk.ts";
 import { makePrivate } from "../../core/file_permissions.ts";
+import { syncPath } from "../../core/sync_path.ts";
 import { checkSnapshot } from "../../store/check_snapshot.sqlite.ts";
 import type { Constraints } from "../../store/constraints.ts";
 import { type AnyTable, copyRows } from "../../store/copy_rows.ts";
@@ -12,7 +13,7 @@ import { loadSegments } from "../../usage_store/duckdb/maintain/load_segments.ts
 import { LIMITS } from "../limits.ts";
 import type { ErasedIds } from "../erased_ids.ts";
 import type { Manifest } from "../manifest.ts";
-import { claimPlace, completePlace, type Place, syncPath } from "./place.ts";
+import { claimPlace, completePlace, type Place } from "./place.ts";
 import type { Point } from "./point.ts";
 import { reviveRows } from "./revive_rows.ts";
 

@@ -1,5 +1,4 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
-import { errorCode } from "../../../core/error_code.ts";
+import { type FileBytes, lookInto } from "../../../core/file_bytes.ts";
 
 // DuckDB checks the bytes of each entry of its log, and takes one that reaches beyond the end of the file for the last
 // words of a process that was killed: the rest is ignored. A damaged size looks the same, and would take all that was
@@ -14,31 +13,24 @@ const SEARCHED_BYTES = 64 * 2 ** 20;
 
 /** What is wrong with a log whose process was killed, or null. A file that is not there has nothing wrong. */
 export function logProblem(path: string): string | null {
-  let file: number;
-  try {
-    file = openSync(path, "r");
-  } catch (error) {
-    if (errorCode(error) === "ENOENT") return null;
-    throw error;
-  }
-  try {
-    const { size } = fstatSync(file);
-    // What a process that was killed wrote first may not be whole.
-    if (size <= HEADER.length) return null;
-    if (!readAt(file, 0, HEADER.length).equals(HEADER)) return "Corrupt WAL file: its beginning is damaged";
-    const end = endOfEntries(file, size);
-    if (end === size || !isFollowed(readAt(file, end, Math.min(size - end, SEARCHED_BYTES)))) return null;
-    return `Corrupt WAL file: the entry at byte ${end} has a wrong size, and others follow it`;
-  } finally {
-    closeSync(file);
-  }
+  return lookInto(path, problemOf);
+}
+
+function problemOf(file: FileBytes): string | null {
+  const { size, readAt } = file;
+  // What a process that was killed wrote first may not be whole.
+  if (size <= HEADER.length) return null;
+  if (!readAt(0, HEADER.length).equals(HEADER)) return "Corrupt WAL file: its beginning is damaged";
+  const end = endOfEntries(file);
+  if (end === size || !isFollowed(readAt(end, Math.min(size - end, SEARCHED_BYTES)))) return null;
+  return `Corrupt WAL file: the entry at byte ${end} has a wrong size, and others follow it`;
 }
 
 /** Where the last entry ends that is whole by its size. */
-function endOfEntries(file: number, size: number): number {
+function endOfEntries({ size, readAt }: FileBytes): number {
   let at = HEADER.length;
   while (at + ENTRY_BYTES <= size) {
-    const length = Number(readAt(file, at, 8).readBigUInt64LE());
+    const length = Number(readAt(at, 8).readBigUInt64LE());
     if (length === 0 || at + ENTRY_BYTES + length > size) break;
     at += ENTRY_BYTES + length;
   }
@@ -87,10 +79,4 @@ function hashOf(rest: Buffer): bigint {
   hash ^= hash >> 47n;
   hash = wrap(hash * m);
   return hash ^ (hash >> 47n);
-}
-
-function readAt(file: number, at: number, length: number): Buffer {
-  const bytes = Buffer.alloc(length);
-  const read = readSync(file, bytes, 0, length, at);
-  return bytes.subarray(0, read);
 }

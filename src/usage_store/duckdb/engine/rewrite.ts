@@ -1,6 +1,7 @@
-import { open, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { syncPath } from "../../../core/sync_path.ts";
 import { CREATE_META, CREATE_TABLES, EVENT_COLUMNS, STORED_TABLES } from "./schema.ts";
 import { asNumber, asText, query, quoteText } from "./sql.ts";
 
@@ -29,13 +30,13 @@ export async function rewriteFile(instance: DuckDBInstance, path: string, layout
   try {
     await connection.run("FORCE CHECKPOINT");
     const events = await writeFresh(connection, fresh, layout);
-    await syncFile(fresh);
+    await syncPath(fresh);
     if (((await stat(`${path}.wal`).catch(() => undefined))?.size ?? 0) > 0)
       throw new Error(`Cannot write ${path} anew: its log is not empty`);
     // The log is the old file's: beside the new one it would be replayed into that.
     await rm(`${path}.wal`, { force: true });
     await rename(fresh, path);
-    await syncFile(dirname(path));
+    await syncPath(dirname(path));
     await rm(`${path}.tmp`, { recursive: true, force: true });
     return events;
   } catch (error) {
@@ -87,13 +88,4 @@ async function compare(connection: DuckDBConnection, own: string): Promise<numbe
       "Cannot write the usage store anew: the events of the new file are not those of the old one",
     );
   return asNumber(events);
-}
-
-async function syncFile(path: string): Promise<void> {
-  const file = await open(path, "r");
-  try {
-    await file.sync();
-  } finally {
-    await file.close();
-  }
 }
