@@ -1,6 +1,6 @@
 import type { Context } from "../app/context.ts";
 import { call } from "../app/operation.ts";
-import { writeErasedIds } from "../backup/erased_ids.ts";
+import { listErasedIds, writeErasedIds } from "../backup/erased_ids.ts";
 import { openTarget } from "../backup/open_target.ts";
 import { listUnshippedIds, markIdsShipped } from "../usage/erasures/service.ts";
 
@@ -11,10 +11,11 @@ export async function shipErasures(ctx: Context): Promise<void> {
   const target = openTarget(backup_url);
   while (!ctx.background.is_stopping) {
     const { rows } = await call(ctx, listUnshippedIds, {});
+    if (rows.length === 0) break;
+    const there = await listErasedIds(target);
     for (const row of rows) {
-      await writeErasedIds(target, row);
+      await writeErasedIds(target, row, there);
       await call(ctx, markIdsShipped, { id: row.id });
     }
-    if (rows.length === 0) break;
   }
 }
