@@ -1,12 +1,8 @@
 import { readFileSync } from "node:fs";
 import { inArray } from "drizzle-orm";
 import { mandateOrderTable } from "../../src/emandate/orders/tables.ts";
-import { dueAt } from "../../src/emandate/payments/rules.ts";
-import { mandatePaymentTable } from "../../src/emandate/payments/tables.ts";
-import { dayAt } from "../../src/emandate/working_days.ts";
-import { insertMandates } from "../emandate/payments/fixtures.ts";
 import { pick } from "../support/dice.ts";
-import { until } from "../support/webhook_receiver.ts";
+import { addDueMandates, collectAll } from "./due_mandates.ts";
 import { expectEqual } from "./expect_equal.ts";
 import { unlessGone, type Work } from "./work.ts";
 import type { World } from "./world.ts";
@@ -22,15 +18,8 @@ export const collection: Work = {
   name: "collection",
   lasts_ms: 700,
   async prepare(world) {
-    const now = Temporal.Now.instant();
-    const today = dayAt(now);
-    const terms = { anchor_date: today.toString(), next_collection_at: dueAt(today) };
-    const mandates = Array.from({ length: MANDATES }, (_, i) => ({
-      ...terms,
-      bankscheme_txn_amount: `${1 + (i % 90)}.00`,
-    }));
     const name = pick(world.roll, CUSTOMERS);
-    due.set(world, await world.deps.store.tx((q) => insertMandates(q, 1, now, mandates, name)));
+    due.set(world, await addDueMandates(world, MANDATES, name));
   },
   async run(world) {
     while ((await unlessGone(world.api("POST", "/emandate/collections/run", {}))) !== null) continue;
@@ -38,21 +27,8 @@ export const collection: Work = {
   async settle(world) {
     const ids = due.get(world) ?? [];
     const { read } = world.deps.store;
-    const payments = read.use(mandatePaymentTable);
     const orders = read.use(mandateOrderTable);
-    const made = () => read.select().from(payments).where(inArray(payments.mandate_id, ids));
-    await until(
-      async () => {
-        // Each says that one is running until the one before, killed, is known to be over.
-        await world.api("POST", "/emandate/collections/run", {});
-        const rows = await made();
-        return rows.length === ids.length && rows.every(({ status }) => status !== "scheduled");
-      },
-      "the rest of the collection",
-      30_000,
-    );
-    const rows = await made();
-    expectEqual(new Set(rows.map(({ mandate_id }) => mandate_id)).size, ids.length, "mandates collected");
+    const rows = await collectAll(world.api, read, ids);
     const lines = readFileSync(world.sent_file, "utf8").trimEnd().split("\n");
     expectEqual(new Set(lines.map((line) => line.split(" ")[0])).size, lines.length, "orders that were sent");
     const asked = await read.select().from(orders).where(inArray(orders.mandate_id, ids));

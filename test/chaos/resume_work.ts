@@ -2,15 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { inArray } from "drizzle-orm";
 import { mandateOrderTable } from "../../src/emandate/orders/tables.ts";
-import { dueAt } from "../../src/emandate/payments/rules.ts";
-import { mandatePaymentTable } from "../../src/emandate/payments/tables.ts";
-import { dayAt } from "../../src/emandate/working_days.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
-import { insertMandates } from "../emandate/payments/fixtures.ts";
 import { makeCommandFolder, run, startServer } from "../support/process.ts";
-import { until } from "../support/webhook_receiver.ts";
 import { placeWords, takeBackup } from "./backup_works.ts";
+import { addDueMandates, collectAll } from "./due_mandates.ts";
 import { expectEqual } from "./expect_equal.ts";
 import { unlessGone, type Work } from "./work.ts";
 import type { World } from "./world.ts";
@@ -24,14 +20,7 @@ export const resumed: Work = {
   name: "collection after a restore",
   lasts_ms: 300,
   async prepare(world) {
-    const now = Temporal.Now.instant();
-    const today = dayAt(now);
-    const terms = { anchor_date: today.toString(), next_collection_at: dueAt(today) };
-    const mandates = Array.from({ length: MANDATES }, (_, i) => ({
-      ...terms,
-      bankscheme_txn_amount: `${1 + (i % 90)}.00`,
-    }));
-    due.set(world, await world.deps.store.tx((q) => insertMandates(q, 1, now, mandates, "Successful Siti")));
+    due.set(world, await addDueMandates(world, MANDATES, "Successful Siti"));
     await takeBackup(world);
   },
   async settle(world) {
@@ -60,18 +49,7 @@ export const resumed: Work = {
     try {
       const { read } = deps.store;
       const ids = due.get(world) ?? [];
-      const payments = read.use(mandatePaymentTable);
-      const made = () => read.select().from(payments).where(inArray(payments.mandate_id, ids));
-      await until(
-        async () => {
-          await again("POST", collect, {});
-          const rows = await made();
-          return rows.length === ids.length && rows.every(({ status }) => status !== "scheduled");
-        },
-        "the collection after a restore",
-        30_000,
-      );
-      expectEqual(new Set((await made()).map(({ mandate_id }) => mandate_id)).size, ids.length, "mandates");
+      await collectAll(again, read, ids);
       const orders = read.use(mandateOrderTable);
       const asked = await read.select().from(orders).where(inArray(orders.mandate_id, ids));
       expectEqual(asked.filter(({ kind }) => kind === "debit").length, ids.length, "orders of the period");

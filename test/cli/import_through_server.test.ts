@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { addCatalog } from "../billing/subscriptions/fixtures.ts";
 import type { Api, Json } from "../support/harness.ts";
@@ -13,6 +13,7 @@ import {
   startServer,
 } from "../support/process.ts";
 import { addSubscription, ms, search, uuid } from "../usage/fixtures.ts";
+import { counts, rejectsOf } from "../usage/import/fixtures.ts";
 
 // Imports while a server runs. What is read and stored is tested in test/usage/import.
 
@@ -40,19 +41,6 @@ async function write(name: string, content: string): Promise<string> {
 function importFile(file: string, ...options: string[]): Promise<Finished> {
   return runHere(["import", "usage", file, ...options], place.env);
 }
-
-/** The counts of the summary line. */
-function counts({ code, out, err }: Finished): number[] {
-  const found = /^(\d+) accepted, (\d+) duplicates, (\d+) rejected in \d+\.\d s$/m.exec(out);
-  if (code !== 0 || !found) throw new Error(`exit ${code}: ${out}${err}`);
-  return found.slice(1).map(Number);
-}
-
-const rejectsOf = (file: string): Json[] =>
-  readFileSync(`${file}.rejects.ndjson`, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
 
 const count = async (api: Api, name: string): Promise<number> =>
   (await search(api, { aggregate: true, external_subscription_ids: [name] })).data[0]?.event_count ?? 0;

@@ -4,6 +4,7 @@ import { sum } from "../../../src/core/money.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import { proveBills } from "../../../src/billing/proof/service.ts";
 import { recheckBilling } from "../../../src/billing/runs/service.ts";
+import { type Dice, dice } from "../../support/dice.ts";
 import type { Answer, Json } from "../../support/harness.ts";
 import { changesOf, changeTo, applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import { type BillingFixture, type Company, CREDIT, FLAT, GRADUATED, PACKAGE, VOLUME } from "../fixtures.ts";
@@ -47,17 +48,6 @@ const MONTHS = Array.from({ length: 15 }, (_, i) =>
   Temporal.PlainYearMonth.from("2023-11").add({ months: i }).toString(),
 );
 
-/** A generator of numbers below `n` that a seed determines (mulberry32). */
-function dice(seed: number): (n: number) => number {
-  let state = seed;
-  return (n) => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) % n;
-  };
-}
-
 type Event = [at: string, units: string];
 
 /** A subscription of the company and its twin. */
@@ -72,7 +62,7 @@ interface Pair {
 
 interface History {
   readonly billing: BillingFixture;
-  readonly roll: (n: number) => number;
+  readonly roll: Dice;
   readonly company: Company;
   readonly twin: Company;
   readonly models: readonly number[];

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Api, Json } from "../../support/harness.ts";
@@ -14,6 +14,7 @@ import {
 import { progressBar } from "../../../src/cli/progress.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, search, uuid } from "../fixtures.ts";
+import { counts, rejectsOf } from "./fixtures.ts";
 
 const T0 = ms("2024-05-01T00:00:00Z");
 
@@ -41,20 +42,6 @@ async function write(name: string, content: string | Uint8Array): Promise<string
 
 function importFile(file: string, ...options: string[]): Promise<Finished> {
   return runHere(["import", "usage", file, ...options], place.env);
-}
-
-/** The counts of the summary line. */
-function counts({ code, out, err }: Finished): number[] {
-  const found = /^(\d+) accepted, (\d+) duplicates, (\d+) rejected in \d+\.\d s$/m.exec(out);
-  if (code !== 0 || !found) throw new Error(`exit ${code}: ${out}${err}`);
-  return found.slice(1).map(Number);
-}
-
-function rejectsOf(file: string): Json[] {
-  return readFileSync(`${file}.rejects.ndjson`, "utf8")
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line));
 }
 
 const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
