@@ -41,34 +41,59 @@ function endOfEntries({ size, readAt }: FileBytes): number {
 function isFollowed(rest: Buffer): boolean {
   if (rest.length < ENTRY_BYTES) return false;
   const size = rest.readBigUInt64LE();
-  for (let bit = 0n; bit < 64n; bit++) if (isWhole(rest, 0, size ^ (1n << bit))) return true;
-  for (let at = 1; at + ENTRY_BYTES < rest.length; at++) {
-    // Cheap things first: the upper half of a size is 0.
-    if (
-      rest[at + 7] === 0 &&
-      rest.readUInt32LE(at + 4) === 0 &&
-      isWhole(rest, at, BigInt(rest.readUInt32LE(at)))
-    )
-      return true;
+  const first = new Checksums(rest, 0);
+  for (let bit = 0n; bit < 64n; bit++) if (isWhole(first, 0, size ^ (1n << bit))) return true;
+  for (let offset = 0; offset < 8; offset++) {
+    let sums: Checksums | undefined;
+    for (let at = offset === 0 ? 8 : offset; at + ENTRY_BYTES < rest.length; at += 8) {
+      // Cheap things first: the upper half of a size is 0.
+      if (rest[at + 7] !== 0 || rest.readUInt32LE(at + 4) !== 0) continue;
+      sums ??= new Checksums(rest, offset);
+      if (isWhole(sums, at, BigInt(rest.readUInt32LE(at)))) return true;
+    }
   }
   return false;
 }
 
-function isWhole(bytes: Buffer, at: number, size: bigint): boolean {
+function isWhole(sums: Checksums, at: number, size: bigint): boolean {
+  const { bytes } = sums;
   if (size === 0n || size > BigInt(bytes.length - at - ENTRY_BYTES)) return false;
   const begin = at + ENTRY_BYTES;
-  return checksumOf(bytes.subarray(begin, begin + Number(size))) === bytes.readBigUInt64LE(at + 8);
+  return sums.of(begin, begin + Number(size)) === bytes.readBigUInt64LE(at + 8);
+}
+
+/**
+ * DuckDB's checksums of any blocks of a buffer that begin a multiple of 8 bytes after `offset`: words multiplied and
+ * added without carry, the rest of less than a word hashed. The sums up to each word are kept, as every number in a log
+ * may look like the size of an entry.
+ */
+class Checksums {
+  readonly bytes: Buffer;
+  readonly #offset: number;
+  /** Of the words before each. */
+  readonly #sums: BigUint64Array;
+
+  constructor(bytes: Buffer, offset: number) {
+    this.bytes = bytes;
+    this.#offset = offset;
+    this.#sums = new BigUint64Array(Math.floor((bytes.length - offset) / 8) + 1);
+    let sum = 0n;
+    for (let word = 1; word < this.#sums.length; word++) {
+      sum ^= wrap(bytes.readBigUInt64LE(offset + 8 * (word - 1)) * 0xbf58476d1ce4e5b9n);
+      this.#sums[word] = sum;
+    }
+  }
+
+  of(begin: number, end: number): bigint {
+    const first = (begin - this.#offset) / 8;
+    const last = first + Math.floor((end - begin) / 8);
+    const sum = 5381n ^ (this.#sums[first] ?? 0n) ^ (this.#sums[last] ?? 0n);
+    const rest = this.bytes.subarray(this.#offset + 8 * last, end);
+    return rest.length === 0 ? sum : sum ^ hashOf(rest);
+  }
 }
 
 const wrap = (value: bigint) => BigInt.asUintN(64, value);
-
-/** DuckDB's checksum of a block: words multiplied and added without carry, the rest of less than a word hashed. */
-export function checksumOf(bytes: Buffer): bigint {
-  let sum = 5381n;
-  const words = bytes.length - (bytes.length % 8);
-  for (let at = 0; at < words; at += 8) sum ^= wrap(bytes.readBigUInt64LE(at) * 0xbf58476d1ce4e5b9n);
-  return words === bytes.length ? sum : sum ^ hashOf(bytes.subarray(words));
-}
 
 /** MurmurHash64A of less than 8 bytes. */
 function hashOf(rest: Buffer): bigint {
