@@ -36,7 +36,7 @@ export const LIMITS = {
   usage_import_buffer: "64MB",
   /** Rows of a file that are stored at once: two groups of rows of the engine, one for each of its threads. */
   usage_import_block: 2 * 122_880,
-  /** Rows that are read one by one at once. */
+  /** Rows that are read one by one at once: a few milliseconds, then everything else has a turn. */
   usage_import_slice: 2_000,
   /** Imported files of a company that are recognized when imported again, the newest. */
   usage_imports: 10_000,
@@ -47,11 +47,13 @@ export const LIMITS = {
   usage_block_text_bytes: 256 * 1024 * 1024,
   usage_block_value_bytes: 128 * 1024,
   usage_block_footer_bytes: 1024 * 1024,
-  /** How long it may take to arrive, and to be read. */
+  /** How long it may take to arrive, what must come within each of these times meanwhile, and how long it is read. */
   usage_block_ms: 300_000,
+  usage_block_pace_ms: 10_000,
+  usage_block_pace_bytes: 256 * 1024,
   usage_block_read_ms: 60_000,
-  /** Blocks on disk at once: in all, and of one company. One is read at a time. */
-  usage_blocks: 6,
+  /** Blocks on disk at once: in all, and of one company; the last half is for companies that have none. One is read at a time. */
+  usage_blocks: 8,
   usage_blocks_company: 2,
   /** Of a block's rows, as many are stored at once: what else the service does waits no longer. */
   usage_block_slice: 24 * 2_048,

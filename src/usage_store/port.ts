@@ -297,8 +297,7 @@ export interface UsageStore extends UsageRemovals {
    * duplicate when the content is the same (subscription, usage by value, metadata unless that was erased, and
    * timestamp unless the repeat has `timestamp_given: false`). `now_ms` becomes their created_at.
    * Errors: invalid when events with `only_if_stored` are new, with `details` naming each as `/3/timestamp`
-   * with that text; else conflict when the content is other, with `details` naming the first 100 positions
-   * as `/3/id`; unavailable when too many events are pending, the commit failed (sending the same ids again is
+   * with that text; else conflict when the content is other, with `details` naming each as `/3/id`; unavailable when too many events are pending, the commit failed (sending the same ids again is
    * safe), or the store lacks memory or disk; too_large when the call alone is over the bound on pending events.
    */
   append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult>;

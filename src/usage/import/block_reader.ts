@@ -176,8 +176,9 @@ async function nameKeys(connection: DuckDBConnection, from: string, column: stri
     `CREATE TEMP TABLE keys AS SELECT DISTINCT ${column} AS key FROM ${from}
     WHERE ${column} IS NOT NULL AND strlen(${column}) <= ${KEY_BYTES}`,
   );
-  const rows = await textRows(connection, "SELECT key FROM keys ORDER BY key");
-  const keys = rows.flatMap(([key]) => key ?? []);
+  const keys: string[] = [];
+  for await (const chunk of await connection.stream("SELECT key FROM keys ORDER BY key"))
+    keys.push(...chunk.getColumnValues(0).map(String));
   if (keys.length > 0)
     await connection.run(`CREATE TYPE ${KEYS_TYPE} AS ENUM (SELECT key FROM keys ORDER BY key)`);
   return keys;

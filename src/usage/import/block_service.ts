@@ -21,8 +21,8 @@ import {
 import { listUsageImports, saveUsageImport } from "./queries.ts";
 import { importUsage, stageUsageImport } from "./service.ts";
 
-/** One block is read and stored at a time: its engine's memory is the bound of all. */
-const reading = new KeyedMutex<"block">();
+/** One block is read and stored at a time: its engine's memory is the bound of all. Of a company one waits for that. */
+const reading = new KeyedMutex<"block" | number>();
 
 /** Lists the files that were imported, the newest. */
 export const listImportedFiles = operation({
@@ -59,7 +59,8 @@ export const importUsageBlock = operation({
   output: ImportedBlockSchema,
   async run(ctx, { block, origin }) {
     await recordOrigin(ctx, origin);
-    return reading.run("block", () => readSentBlock(block, (readable) => storeBlock(ctx, block, readable)));
+    const store = () => readSentBlock(block, (readable) => storeBlock(ctx, block, readable));
+    return reading.run(scopeOf(ctx.actor).company_id, () => reading.run("block", store));
   },
 });
 

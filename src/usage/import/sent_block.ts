@@ -50,13 +50,14 @@ export async function withSentBlock<T>(
   }
 }
 
-/** Counts a block of the company until the function returned is called. */
+/** Counts a block of the company until the function returned is called. A second one leaves room for other companies. */
 function enter(company_id: number): () => void {
   const retry = { retry_after_s: 1 };
   const own = here.get(company_id) ?? 0;
-  if (own >= LIMITS.usage_blocks_company)
+  const all = [...here.values()].reduce((sum, count) => sum + count, 0);
+  if (own >= LIMITS.usage_blocks_company || (own > 0 && all >= LIMITS.usage_blocks / 2))
     throw new AppError("rate_limited", "Your company sends too many blocks at once: try again", retry);
-  if ([...here.values()].reduce((sum, count) => sum + count, 0) >= LIMITS.usage_blocks)
+  if (all >= LIMITS.usage_blocks)
     throw new AppError("unavailable", "Too many blocks at once: try again", retry);
   here.set(company_id, own + 1);
   return () => {
@@ -69,14 +70,18 @@ function enter(company_id: number): () => void {
 async function receive(request: Request, path: string): Promise<Omit<SentBlock, "path">> {
   const body = openBody(request);
   const hasher = new Bun.CryptoHasher("sha256");
+  const deadline = performance.now() + LIMITS.usage_block_ms;
   let late: AppError | undefined;
-  const timer = setTimeout(() => {
-    late = new AppError("timed_out", `The block took over ${LIMITS.usage_block_ms / 1_000} s to arrive`);
+  let [bytes, bytes_before] = [0, 0];
+  const timer = setInterval(() => {
+    const has_come = bytes - bytes_before >= LIMITS.usage_block_pace_bytes;
+    bytes_before = bytes;
+    if (has_come && performance.now() < deadline) return;
+    late = tooSlow();
     body.cancel();
-  }, LIMITS.usage_block_ms);
+  }, LIMITS.usage_block_pace_ms);
   const file = await open(path, "wx", 0o600);
   try {
-    let bytes = 0;
     for (let piece = await body.read(); piece !== undefined; piece = await body.read()) {
       bytes += piece.byteLength;
       if (bytes > LIMITS.usage_block_bytes) throw tooLarge();
@@ -89,9 +94,17 @@ async function receive(request: Request, path: string): Promise<Omit<SentBlock, 
     body.cancel();
     throw late ?? error;
   } finally {
-    clearTimeout(timer);
+    clearInterval(timer);
     await file.close();
   }
+}
+
+function tooSlow(): AppError {
+  const { usage_block_ms, usage_block_pace_ms, usage_block_pace_bytes } = LIMITS;
+  return new AppError(
+    "timed_out",
+    `The block arrives too slowly: ${usage_block_pace_bytes} bytes must come in ${usage_block_pace_ms / 1_000} s, and all in ${usage_block_ms / 1_000} s`,
+  );
 }
 
 function tooLarge(): AppError {

@@ -2,7 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
-import { chunks } from "../../core/chunk.ts";
+import { interleave } from "../../core/chunk.ts";
 import { LIMITS } from "../limits.ts";
 import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./file_head.ts";
@@ -76,7 +76,7 @@ export const stageUsageImport = operation({
     const { company_id } = scopeOf(ctx.actor);
     await deriveIds(ctx, input);
     await skipOutOfRangeRows(ctx, input);
-    writeNonCanonicalMetadata(input.block);
+    await writeNonCanonicalMetadata(input.block);
     await ctx.usage.stage(company_id, input.block);
     return {};
   },
@@ -97,7 +97,7 @@ export const importUsage = operation({
     const { left, ...loaded } = await ctx.usage.load(company_id, block, ctx.now.epochMilliseconds);
     const total = { ...loaded, rejected: new Array<RejectedRow>() };
     const skipped = [...left, ...block.rowsThat(ROW.skipped)].toSorted((a, b) => a - b);
-    for (const batch of chunks(skipped, LIMITS.usage_import_slice)) {
+    for await (const batch of interleave(skipped, LIMITS.usage_import_slice)) {
       const rows = batch.map((row) => fileRow(input, row));
       const { accepted, duplicates, rejected } = await storeRowByRow(ctx, input.subscription_field, rows);
       total.accepted += accepted;
@@ -157,23 +157,21 @@ async function findSubscriptionPeriods(
   const { company_id } = scopeOf(actor);
   const named = new Uint8Array(keys.length);
   for (let row = 0; row < block.rows; row++) named[block.subscriptions[row] ?? -1] = 1;
-  const external_ids = keys.map((key) =>
-    subscription_field === "subscription_id" ? externalIdOf(company_id, key) : key,
-  );
-  const wanted = external_ids.filter((id, number) => id !== undefined && named[number] === 1);
-  const found = await findMeteredSubscriptions(
-    store.read,
-    company_id,
-    wanted.flatMap((id) => id ?? []),
-  );
+  const numbers = new Map<string, number>();
+  for (const [number, key] of keys.entries()) {
+    if (named[number] !== 1) continue;
+    const external_id = subscription_field === "subscription_id" ? externalIdOf(company_id, key) : key;
+    if (external_id !== undefined) numbers.set(external_id, number);
+  }
+  const found = await findMeteredSubscriptions(store.read, company_id, [...numbers.keys()]);
   const periods = {
     ids: new Int32Array(keys.length),
     starts_ms: new Float64Array(keys.length),
     ends_ms: new Float64Array(keys.length),
   };
-  for (const [number, external_id] of external_ids.entries()) {
-    const subscription = found.get(external_id ?? "");
-    if (subscription === undefined) continue;
+  for (const [external_id, subscription] of found) {
+    const number = numbers.get(external_id);
+    if (number === undefined) continue;
     periods.ids[number] = subscription.id;
     periods.starts_ms[number] = subscription.starts_ms;
     periods.ends_ms[number] = subscription.ends_ms ?? Number.POSITIVE_INFINITY;
@@ -182,14 +180,18 @@ async function findSubscriptionPeriods(
 }
 
 /** Rewrites metadata in canonical form where the file may have another. */
-function writeNonCanonicalMetadata(block: EventRows): void {
-  for (const row of block.rowsThat(ROW.non_canonical_metadata)) {
-    if (block.is(row, ROW.skipped)) continue;
-    const object = parseObject(block.metadataOf(row) ?? "null");
-    const { json, problem } = object ? readMetadata(object) : { json: null };
-    if (object === undefined || problem !== undefined) block.skip(row);
-    else block.setMetadata(row, json);
+async function writeNonCanonicalMetadata(block: EventRows): Promise<void> {
+  const rows = block.rowsThat(ROW.non_canonical_metadata);
+  for await (const batch of interleave(rows, LIMITS.usage_import_slice)) {
+    for (const row of batch) if (!block.is(row, ROW.skipped)) writeMetadata(block, row);
   }
+}
+
+function writeMetadata(block: EventRows, row: number): void {
+  const object = parseObject(block.metadataOf(row) ?? "null");
+  const { json, problem } = object ? readMetadata(object) : { json: null };
+  if (object === undefined || problem !== undefined) block.skip(row);
+  else block.setMetadata(row, json);
 }
 
 /** A row of the block as texts. */

@@ -99,7 +99,7 @@ async function storeAll(
   } catch (error) {
     if (error instanceof AppError && error.kind === "invalid")
       throw invalidEvents(locateProblems(refusedEvents(error)), single);
-    throw single ? withoutIndex(error) : error;
+    throw answerOf(error, single);
   }
 }
 
@@ -123,9 +123,11 @@ async function withFormerIds(
   return events.map((event, position) => by_position.get(position) ?? event);
 }
 
-/** A single event has no position: its conflict is at `/id`. */
-function withoutIndex(error: unknown): unknown {
+/** As many conflicts as an answer names. A single event has no position: its conflict is at `/id`. */
+function answerOf(error: unknown, single: boolean): unknown {
   if (!(error instanceof AppError) || error.details === undefined) return error;
-  const details = error.details.map(({ path, message }) => ({ path: path.replace(/^\/0/, ""), message }));
+  const details = error.details
+    .slice(0, LIMITS.usage_problems)
+    .map(({ path, message }) => ({ path: single ? path.replace(/^\/0/, "") : path, message }));
   return new AppError(error.kind, error.message, { details, cause: error });
 }

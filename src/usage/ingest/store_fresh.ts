@@ -24,7 +24,7 @@ export async function storeFresh(
       );
       return { ...stored, refused };
     } catch (error) {
-      // An error may name the first hundred only: each round takes those out.
+      // Those that are new and may only repeat are named first, conflicts in the next round.
       const named = new Map(refusedEvents(error).map((problem) => [problem.position, problem]));
       if (named.size === 0) throw error;
       remaining = remaining.filter(({ position }, index) => {

@@ -60,6 +60,36 @@ async function sendBlock(
   return { status: answer.status, body: await answer.json(), headers: answer.headers };
 }
 
+function postBlock(token: string, body: ReadableStream<Uint8Array>): Promise<Response> {
+  const headers = { authorization: `Bearer ${token}`, "content-type": "application/vnd.apache.parquet" };
+  return fetch(`${service.url}/api/v1/usage/import`, { method: "POST", headers, body });
+}
+
+/** Begins a block for each token and sends no more, once the server has all `in_all` of those that are under way. */
+async function holdBlocks(of: string[], in_all = of.length) {
+  const controllers: ReadableStreamDefaultController<Uint8Array>[] = [];
+  const answers = Promise.all(
+    of.map((token) =>
+      postBlock(
+        token,
+        new ReadableStream<Uint8Array>({
+          start(controller) {
+            controllers.push(controller);
+            controller.enqueue(new Uint8Array(1_000));
+          },
+        }),
+      ),
+    ),
+  );
+  const blocks = join(service.deps.config.data_dir, "import_blocks");
+  while (!existsSync(blocks) || readdirSync(blocks).length < in_all) await Bun.sleep(5);
+  const end = async () => {
+    for (const controller of controllers) controller.close();
+    return (await answers).map(({ status }) => status);
+  };
+  return { answers, end };
+}
+
 const tokens = new Map<string, Promise<string>>();
 function tokenOf(email: string): Promise<string> {
   const token =
@@ -229,12 +259,9 @@ describe("what is refused", () => {
   }, 120_000);
 
   test("more bytes than a block may have, whether it says so or not", async () => {
-    const token = await tokenOf(service.admin_email);
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/vnd.apache.parquet" };
-    const url = `${service.url}/api/v1/usage/import`;
     const piece = new Uint8Array(8 * 1024 * 1024);
     const endless = new ReadableStream({ pull: (controller) => controller.enqueue(piece) });
-    const answer = await fetch(url, { method: "POST", headers, body: endless });
+    const answer = await postBlock(await tokenOf(service.admin_email), endless);
     expect(answer.status).toBe(413);
     expect(existsSync(join(service.deps.config.data_dir, "import_blocks"))).toBe(true);
     expect(readdirSync(join(service.deps.config.data_dir, "import_blocks"))).toEqual([]);
@@ -242,25 +269,48 @@ describe("what is refused", () => {
 
   test("more blocks of a company at once than it may send", async () => {
     const token = await tokenOf(service.admin_email);
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/vnd.apache.parquet" };
-    const url = `${service.url}/api/v1/usage/import`;
-    const held = Array.from({ length: LIMITS.usage_blocks_company }, () => {
-      const controllers: ReadableStreamDefaultController<Uint8Array>[] = [];
-      const body = new ReadableStream<Uint8Array>({
-        start: (controller) => void controllers.push(controller),
-      });
-      controllers[0]?.enqueue(new Uint8Array(1_000));
-      return { answer: fetch(url, { method: "POST", headers, body }), end: () => controllers[0]?.close() };
-    });
-    const blocks = join(service.deps.config.data_dir, "import_blocks");
-    while (readdirSync(blocks).length < held.length) await Bun.sleep(5);
+    const held = await holdBlocks(Array.from({ length: LIMITS.usage_blocks_company }, () => token));
     const third = await sendBlock(await rows([uuid(70), "one", String(T0), "1", null]));
     expect([third.status, third.headers.get("retry-after")]).toEqual([429, "1"]);
-    for (const { end } of held) end();
-    expect((await Promise.all(held.map(({ answer }) => answer))).map(({ status }) => status)).toEqual([
-      400, 400,
-    ]);
+    expect(await held.end()).toEqual([400, 400]);
     expect((await sendBlock(await rows([uuid(70), "one", String(T0), "1", null]))).status).toBe(200);
+  });
+
+  test("a second block of a company while half of the places are taken: others have theirs", async () => {
+    const tenants = [
+      service,
+      await service.addTenant(),
+      await service.addTenant(),
+      await service.addTenant(),
+    ];
+    const [own, two, three, four] = await Promise.all(tenants.map(({ admin_email }) => tokenOf(admin_email)));
+    const block = await rows([uuid(71), "one", String(T0), "1", null]);
+    const held = await holdBlocks([own, own, two, two].map(String));
+    expect((await sendBlock(block, { token: String(three) })).status).toBe(200);
+    const more = await holdBlocks([String(three)], 5);
+    expect((await sendBlock(block, { token: String(three) })).status).toBe(429);
+    expect((await sendBlock(block, { token: String(four) })).status).toBe(200);
+    await Promise.all([held.end(), more.end()]);
+  });
+
+  test("what comes too slowly, in all or at all", async () => {
+    const limits = { usage_block_pace_ms: LIMITS.usage_block_pace_ms, usage_block_ms: LIMITS.usage_block_ms };
+    Object.assign(LIMITS, { usage_block_pace_ms: 100 });
+    const token = await tokenOf(service.admin_email);
+    const idle = await holdBlocks([token]);
+    const [answer] = await idle.answers;
+    expect([answer?.status, await answer?.text()]).toEqual([408, expect.stringContaining("too slowly")]);
+    Object.assign(LIMITS, { usage_block_ms: 0 });
+    const piece = new Uint8Array(LIMITS.usage_block_pace_bytes);
+    const dripping = new ReadableStream({
+      async pull(controller) {
+        await Bun.sleep(50);
+        controller.enqueue(piece);
+      },
+    });
+    expect((await postBlock(token, dripping)).status).toBe(408);
+    Object.assign(LIMITS, limits);
+    expect(readdirSync(join(service.deps.config.data_dir, "import_blocks"))).toEqual([]);
   });
 
   test("an engine that reads a block opens no other file", async () => {

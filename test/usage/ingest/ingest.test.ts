@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { startService, type Tenant, TestClock, useService } from "../../support/harness.ts";
+import { type Json, startService, type Tenant, TestClock, useService } from "../../support/harness.ts";
 import { tally } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, ms, search, send, uuid } from "../fixtures.ts";
 
@@ -175,6 +175,19 @@ describe("the same id again", () => {
     expect(answer).toMatchObject({ status: 409, body: { details: [{ path: "/1/id" }] } });
     // Whole or not at all.
     expect(await find(fresh.id)).toBeUndefined();
+  });
+
+  test("names the first 100 places", async () => {
+    const events = Array.from({ length: 101 }, () => ({ ...event, id: crypto.randomUUID() }));
+    await send(api, { events });
+    const answer = await send(
+      api,
+      events.map((old) => ({ ...old, usage: 2 })),
+    );
+    expect(answer.body.error).toContain("101 of 101 ids are used already");
+    expect(answer.body.details.map(({ path }: Json) => path)).toEqual(
+      events.slice(1).map((_, i) => `/${i}/id`),
+    );
   });
 
   test("within one request follows the same rule", async () => {

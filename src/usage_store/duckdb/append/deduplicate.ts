@@ -22,8 +22,6 @@ interface Place {
   position: number;
 }
 
-const MAX_DETAILS = 100;
-
 /** Decides on the requests of a commit group: each event is new, a duplicate or conflicting. */
 export async function decideGroup(
   connection: DuckDBConnection,
@@ -180,7 +178,7 @@ function notStoredError(request: AppendRequest, details: ErrorDetail[]): AppErro
 }
 
 function conflictError(request: AppendRequest, conflicts: [position: number, fields: string[]][]): AppError {
-  const details = conflicts.slice(0, MAX_DETAILS).map(([position, fields]) => ({
+  const details = conflicts.map(([position, fields]) => ({
     path: `/${position}/id`,
     message: `${request.events[position]?.id} is used already, by an event with other ${fields.join(", ")}`,
   }));

@@ -120,8 +120,9 @@ export class EventBlock implements EventRows {
   }
 
   idOf(row: number): string {
-    const hex = [1, 0, 3, 2].map((word) => (this.ids[row * 4 + word] ?? 0).toString(16).padStart(8, "0"));
-    return hex.join("").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+    const hex = (word: number) => (this.ids[row * 4 + word] ?? 0).toString(16).padStart(8, "0");
+    const [middle, last] = [hex(0), hex(3)];
+    return `${hex(1)}-${middle.slice(0, 4)}-${middle.slice(4)}-${last.slice(0, 4)}-${last.slice(4)}${hex(2)}`;
   }
 
   usageOf(row: number): string {
