@@ -1,13 +1,13 @@
+import { Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
 import { readConfig } from "../core/config.ts";
 import { errorCode } from "../core/error_code.ts";
 import { AppError } from "../core/errors.ts";
 import { wrongWords } from "../core/exit_codes.ts";
 import { safeOrigin, BadSetting } from "../core/setting_values.ts";
+import { LIMITS } from "../server/limits.ts";
 import { controlSocketPath } from "../server/operator/socket_path.ts";
 import { type Arguments, optional } from "./command.ts";
-
-/** How long a server may take to say that it is there. */
-const HELLO_MS = 10_000;
 
 /** A running server that commands talk to. */
 export interface ServerConnection {
@@ -80,6 +80,7 @@ async function connectTo(url: string): Promise<ServerConnection> {
       }
     },
   };
+  await greet(connection);
   return connection;
 }
 
@@ -95,11 +96,23 @@ function originOf(url: string): string {
   }
 }
 
+/** Errors: throws one line where nothing answers in time, or what answers refuses or is something else. */
 async function greet(connection: ServerConnection): Promise<void> {
-  const signal = AbortSignal.timeout(HELLO_MS);
-  const answer = await connection.send("/operator", { signal });
-  if (!answer.ok) throw await refusalOf(answer);
+  const { name, is_operator } = connection;
+  const signal = AbortSignal.timeout(LIMITS.hello_ms);
+  const answer = await connection.send(is_operator ? "/operator" : "/health", { signal });
+  const body: unknown = await answer.json().catch((error: unknown) => {
+    if (signal.aborted) throw unreachable(name, signal.reason);
+    throw new Error(`${name} is no Meterhouse server: it answers ${answer.status}`, { cause: error });
+  });
+  if (Value.Check(Greeting, body)) return;
+  throw refusal(answer, body) ?? new Error(`${name} is no Meterhouse server: it answers ${answer.status}`);
 }
+
+const Greeting = Type.Union([
+  Type.Object({ data: Type.Object({ service: Type.Literal("meterhouse") }) }),
+  Type.Object({ status: Type.Literal("ok") }),
+]);
 
 function unreachable(name: string, error: unknown): Error {
   const reason =
@@ -111,12 +124,18 @@ const causeCode = (error: unknown) => errorCode(error instanceof Error ? error.c
 
 /** What a server that refuses says. */
 export async function refusalOf(answer: Response): Promise<Error> {
-  const { status } = answer;
   const body: unknown = await answer.json().catch(() => null);
-  const has_reason = typeof body === "object" && body !== null && "error" in body;
-  const message = has_reason ? String(body.error) : `The server answered ${status}`;
-  const retry_after_s = Number(answer.headers.get("retry-after") ?? 1);
-  if (status === 429) return new AppError("rate_limited", message, { retry_after_s });
-  if (status === 503) return new AppError("unavailable", message, { retry_after_s });
-  return new Error(message);
+  return refusal(answer, body) ?? new Error(`The server answered ${answer.status}`);
 }
+
+/** Null where the body gives no reason. */
+function refusal({ status, headers }: Response, body: unknown): Error | null {
+  const retry_after_s = Number(headers.get("retry-after") ?? 1);
+  const message = Value.Check(Refusal, body) ? body.error : null;
+  const shown = message ?? `The server answered ${status}`;
+  if (status === 429) return new AppError("rate_limited", shown, { retry_after_s });
+  if (status === 503) return new AppError("unavailable", shown, { retry_after_s });
+  return message === null ? null : new Error(message);
+}
+
+const Refusal = Type.Object({ error: Type.String() });

@@ -1,5 +1,7 @@
-/** Hard limits of a shutdown, and of traces. */
+/** Hard limits of a shutdown, of traces, and of what commands wait for. */
 export const LIMITS = {
+  /** How long a server may take to greet a command that talks to it. */
+  hello_ms: 5_000,
   /** How long a shutdown waits for responses in flight, and how long it takes in all. */
   drain_ms: 6_000,
   shutdown_ms: 9_000,

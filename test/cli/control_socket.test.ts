@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SHARED_LIMITS } from "../../src/core/limits.ts";
+import { LIMITS } from "../../src/server/limits.ts";
 import {
   type CommandFolder,
   makePreparedFolder,
@@ -152,6 +153,27 @@ describe("--server", () => {
       code: 1,
       err: expect.stringContaining("Cannot reach http://127.0.0.1:1"),
     });
+  });
+
+  test.each([
+    ["a page of something else", () => new Response("<html>hello</html>"), "is no Meterhouse server"],
+    ["JSON of something else", () => Response.json({ hello: 1 }, { status: 201 }), "is no Meterhouse server"],
+    ["an error without a reason", () => new Response("no", { status: 404 }), "is no Meterhouse server"],
+    ["no answer", () => new Promise<Response>(() => undefined), "it does not answer"],
+    ["an answer that does not end", () => new Response(new ReadableStream()), "it does not answer"],
+  ])("names a URL that gives %s, within seconds", async (_, answer, reason) => {
+    const { hello_ms } = LIMITS;
+    Object.assign(LIMITS, { hello_ms: 500 });
+    const other = Bun.serve({ port: 0, hostname: "127.0.0.1", idleTimeout: 0, fetch: answer });
+    const url = `http://127.0.0.1:${other.port}`;
+    for (const env of [{ OPERATOR_TOKEN }, { SERVER_TOKEN: "x" }]) {
+      const words = ["search", "usage", "--server", url];
+      const { code, err } = await runHere(words, { ...place.env, ...env });
+      expect([code, err]).toEqual([1, expect.stringContaining(reason)]);
+      expect(err).toContain(url);
+    }
+    Object.assign(LIMITS, { hello_ms });
+    await other.stop(true);
   });
 
   test("is refused where the server has no OPERATOR_TOKEN, or one that is too short", async () => {

@@ -120,7 +120,12 @@ function streamOf(deps: Deps, action: Action, input: Static<TObject>): Response 
     },
   });
   return new Response(stream, {
-    headers: { "content-type": "application/x-ndjson", "cache-control": "no-store" },
+    // A proxy that holds lines back would hide the signs of life.
+    headers: {
+      "content-type": "application/x-ndjson",
+      "cache-control": "no-store",
+      "x-accel-buffering": "no",
+    },
   });
 }
 
