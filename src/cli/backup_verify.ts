@@ -31,8 +31,8 @@ export async function verifyBackup(words: Arguments, instant = "latest"): Promis
     onProgress: (text) => progress.line(text),
   }).finally(() => progress.end());
   console.log(describeReport(report));
-  if (report.problems.length > 0) throw new Error(`The point of ${report.point} is not what was backed up`);
   if (existsSync(config.data_dir)) saveReport(config.data_dir, now, report);
+  if (report.problems.length > 0) throw new Error(`The point of ${report.point} is not what was backed up`);
 }
 
 /** Errors: wrong words. */

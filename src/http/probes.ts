@@ -2,7 +2,7 @@ import { Elysia } from "elysia";
 import { Type } from "@sinclair/typebox";
 import type { Deps } from "../app/deps.ts";
 import { ErrorBody } from "./errors.ts";
-import { Readiness } from "./readiness.ts";
+import type { Readiness } from "./readiness.ts";
 
 const State = Type.Object({ status: Type.Literal("ok") }, { title: "State" });
 const Ready = Type.Object(
@@ -18,9 +18,8 @@ const Ready = Type.Object(
 );
 
 /** Liveness and readiness probes. */
-export const probes = (deps: Deps) => {
-  const readiness = new Readiness(deps);
-  return new Elysia({ name: "probes", tags: ["Operations"] })
+export const probes = (deps: Deps, readiness: Readiness) =>
+  new Elysia({ name: "probes", tags: ["Operations"] })
     .get("/health", () => ({ status: "ok" as const }), {
       response: { 200: State },
       detail: { summary: "Check liveness", security: [] },
@@ -36,7 +35,6 @@ export const probes = (deps: Deps) => {
         detail: { summary: "Check readiness", security: [] },
       },
     );
-};
 
 /** Reading goes on while something waits: who asks for reads must not be sent away. */
 function detailsOf({ guards: { problems } }: Deps): { details?: string[] } {

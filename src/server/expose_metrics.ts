@@ -1,6 +1,6 @@
 import { availableMemory } from "../core/memory.ts";
 import type { Metrics } from "../app/metrics.ts";
-import { lastVerified } from "../backup/verify/report.ts";
+import { lastUnproved, lastVerified } from "../backup/verify/report.ts";
 import { sumUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import type { Config } from "../core/config.ts";
 import { type Clock, instant } from "../core/time.ts";
@@ -43,6 +43,7 @@ export function exposeMetrics(watched: Watched): void {
   exposeStore(watched);
   exposeJobs(watched);
   exposeWaiting(watched);
+  exposeUnproved(watched);
   exposeBackups(watched);
   exposeHolds(metrics, store, watched.watch.guards.clock);
   watched.watch.expose(metrics);
@@ -131,6 +132,14 @@ function exposeBackups({ metrics, store, clock, config }: Watched): void {
       if (config.backup_url === null) return undefined;
       return lastVerified(config.data_dir) ?? started_at.epochMilliseconds / 1_000;
     },
+  );
+}
+
+function exposeUnproved({ metrics, store, config }: Watched): void {
+  metrics.sampled(
+    "meterhouse_bills_unproved",
+    "Bills that do not follow from their events: those that the last verified backup had, and one for each company whose old usage is kept for one",
+    async () => lastUnproved(config.data_dir) + (await listStopped(store.read)).length,
   );
 }
 

@@ -53,13 +53,14 @@ import { observeRequests } from "../http/observe_requests.ts";
 import { documentation } from "../http/documentation.ts";
 import { metrics } from "../http/metrics.ts";
 import { probes } from "../http/probes.ts";
+import { Readiness } from "../http/readiness.ts";
 import { mcpEndpoint } from "../mcp/endpoint.ts";
 import type { Actions } from "./operator/action.ts";
 import { operatorHandler } from "./operator/handler.ts";
 import { operatorRoutes } from "./operator/admission.ts";
 
 /** Builds the HTTP interface over opened stores, with what the operator may ask for. It does not listen yet. */
-export function buildApp(deps: Deps, actions: Actions = {}) {
+export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Readiness(deps)) {
   const app: AnyElysia = new Elysia({
     // Unknown fields are refused by the schemas, never dropped in silence.
     normalize: false,
@@ -67,7 +68,7 @@ export function buildApp(deps: Deps, actions: Actions = {}) {
   })
     .use(observeRequests(deps))
     .use(errorHandler(deps, () => app.routes))
-    .use(probes(deps))
+    .use(probes(deps, readiness))
     .use(metrics(deps))
     .use(documentation(() => app))
     .use(operatorRoutes(deps, (request) => operatorHandler({ deps, actions, api: app })(request)))

@@ -4,8 +4,13 @@ import type { Actions } from "./operator/action.ts";
 import { listenOnControlSocket } from "./operator/control_socket.ts";
 import { operatorHandler } from "./operator/handler.ts";
 import { LIMITS } from "./limits.ts";
+import { withTimeout } from "../core/time.ts";
+import { Readiness } from "../http/readiness.ts";
 import { listenForMetrics } from "../http/metrics.ts";
 import { Dispatcher } from "../webhooks/deliveries/dispatcher.ts";
+
+/** How long a scrape waits for the stores. */
+const READY_MS = 1_000;
 
 /** A listening server. */
 export interface Server {
@@ -22,7 +27,13 @@ export interface Server {
  * background is stopped, and commands come in by the control socket. Errors: throws when the port is taken.
  */
 export async function listen(deps: Deps, actions: Actions = {}): Promise<Server> {
-  const app = buildApp(deps, actions);
+  const readiness = new Readiness(deps);
+  const app = buildApp(deps, actions, readiness);
+  deps.metrics.gauge(
+    "meterhouse_ready",
+    "1, or 0 while a store does not answer: what /ready says",
+    async () => ((await withTimeout(readiness.check(), READY_MS)) === true ? 1 : 0),
+  );
   const metrics = listenForMetrics(deps);
   await deps.watch();
   app.listen({

@@ -85,6 +85,39 @@ test("alerts and dashboard ask for metrics that are exported", async () => {
   }
 });
 
+/** What must wake somebody, and what must be seen within the day: the metrics whose alerts must be there. */
+const ALERTS = {
+  page: [
+    "up",
+    "ready",
+    "http_requests_total",
+    "usage_sums_different",
+    "bills_unproved",
+    "bills_failed",
+    "money_held",
+    "disk_free_bytes",
+  ],
+  ticket: [
+    "job_last_success_timestamp",
+    "backup_last_timestamp",
+    "backup_verified_timestamp",
+    "webhook_oldest_seconds",
+    "mandate_orders_unknown",
+    "usage_index_bytes",
+  ],
+};
+
+test.each(Object.entries(ALERTS))("somebody is told: %s", (severity, wanted) => {
+  const rules: { expr: string; labels: { severity: string } }[] = yaml("alerts.yaml").groups.flatMap(
+    ({ rules: own }: { rules: object[] }) => own,
+  );
+  const asked = rules.filter(({ labels }) => labels.severity === severity).map(({ expr }) => expr);
+  const missing = wanted.filter(
+    (name) => !asked.some((expr) => new RegExp(`\\b(meterhouse_)?${name}\\b`).test(expr)),
+  );
+  expect(missing).toEqual([]);
+});
+
 test("containers and systemd start the program as its image, and know its paths and exit codes", () => {
   const user = /^USER (\d+):\1$/m.exec(dockerfile)?.[1];
   expect(server.securityContext).toMatchObject({

@@ -11,6 +11,7 @@ const EXPORTED = {
   backup_verified_timestamp: "gauge",
   bills_due: "gauge",
   bills_failed: "gauge",
+  bills_unproved: "gauge",
   build_info: "gauge",
   clock_offset_seconds: "gauge",
   damage_met_total: "counter",
@@ -28,6 +29,7 @@ const EXPORTED = {
   money_held: "gauge",
   operation_duration_seconds: "histogram",
   rate_limited_total: "counter",
+  ready: "gauge",
   sqlite_wal_bytes: "gauge",
   store_tx_duration_seconds: "histogram",
   store_tx_retries_total: "counter",
@@ -121,8 +123,15 @@ test("usage events are counted by what became of them, commits and queries by th
   expect(grown("usage_commit_duration_seconds_count")).toBeGreaterThan(0);
   expect(grown('usage_question_duration_seconds_count{kind="search"}')).toBe(1);
   const now = await samples();
-  const zero = ["usage_pending_events", "usage_questions_waiting", "usage_sums_different", "bills_failed"];
-  expect(zero.map((name) => now.get(name))).toEqual([0, 0, 0, 0]);
+  expect(now.get("ready")).toBe(1);
+  const zero = [
+    "bills_unproved",
+    "usage_pending_events",
+    "usage_questions_waiting",
+    "usage_sums_different",
+    "bills_failed",
+  ];
+  expect(zero.map((name) => now.get(name))).toEqual(zero.map(() => 0));
   expect(now.get("sqlite_wal_bytes")).toEqual(TEST_STORE === "sqlite" ? expect.any(Number) : undefined);
 });
 

@@ -12,6 +12,8 @@ export const VerifyReport = Type.Object({
   events: Type.Integer(),
   hours: Type.Integer(),
   bills: Type.Integer(),
+  /** How many of them are not proved. */
+  bills_unproved: Type.Integer(),
   documents: Type.Integer(),
   documents_in_all: Type.Integer(),
   /** What bills and documents were drawn by. */
@@ -37,8 +39,8 @@ export function describeReport(report: VerifyReport): string {
   return lines.join("\n");
 }
 
-/** The report of the last verification, and when that was. */
-const Saved = Type.Object({ at: Type.String(), report: VerifyReport });
+/** The report of the last verification, and when one last found no difference: null when never. */
+const Saved = Type.Object({ well_at: Type.Union([Type.String(), Type.Null()]), report: VerifyReport });
 
 /** Where a point is restored to be verified: below a data directory, whose disk has room for it. */
 export const scratchOf = (data_dir: string) => join(data_dir, "verifying");
@@ -48,15 +50,24 @@ const pathOf = (data_dir: string) => join(data_dir, "backup_verified.json");
 /** Keeps a report for the metrics of the server on this data directory. */
 export function saveReport(data_dir: string, now: Temporal.Instant, report: VerifyReport): void {
   const path = pathOf(data_dir);
-  writeFileSync(`${path}.new`, JSON.stringify({ at: now.toString(), report }), { mode: 0o600 });
+  const well_at = report.problems.length === 0 ? now.toString() : (readSaved(data_dir)?.well_at ?? null);
+  writeFileSync(`${path}.new`, JSON.stringify({ well_at, report }), { mode: 0o600 });
   renameSync(`${path}.new`, path);
+}
+
+/** Undefined where nothing was verified yet. */
+function readSaved(data_dir: string): Static<typeof Saved> | undefined {
+  const path = pathOf(data_dir);
+  if (!existsSync(path)) return undefined;
+  const saved: unknown = JSON.parse(readFileSync(path, "utf8"));
+  return Value.Check(Saved, saved) ? saved : undefined;
 }
 
 /** When a point was last verified without a difference, in Unix seconds; undefined when never. */
 export function lastVerified(data_dir: string): number | undefined {
-  const path = pathOf(data_dir);
-  if (!existsSync(path)) return undefined;
-  const saved: unknown = JSON.parse(readFileSync(path, "utf8"));
-  if (!Value.Check(Saved, saved)) return undefined;
-  return Temporal.Instant.from(saved.at).epochMilliseconds / 1_000;
+  const well_at = readSaved(data_dir)?.well_at ?? null;
+  return well_at === null ? undefined : Temporal.Instant.from(well_at).epochMilliseconds / 1_000;
 }
+
+/** How many of the bills that the last verification drew are not proved. */
+export const lastUnproved = (data_dir: string): number => readSaved(data_dir)?.report.bills_unproved ?? 0;

@@ -41,6 +41,7 @@ export async function verifyPoint(point: Point, options: VerifyOptions): Promise
     events: 0,
     hours: 0,
     bills: 0,
+    bills_unproved: 0,
   };
   rmSync(scratch, { recursive: true, force: true });
   try {
@@ -61,7 +62,7 @@ async function examine(
   point: Point,
   { scratch, engine, constraints, bills: wanted, seed, now, onProgress }: VerifyOptions,
   problems: string[],
-): Promise<Pick<VerifyReport, "hours" | "bills">> {
+): Promise<Pick<VerifyReport, "hours" | "bills" | "bills_unproved">> {
   const usage = await openExamined(join(scratch, "usage.duckdb"), engine);
   try {
     onProgress?.("sums by hour");
@@ -74,13 +75,14 @@ async function examine(
       onProgress?.(`bills: ${wanted}`);
       const bills = await drawBills(store.read, {}, wanted, drawing(seed));
       const config = { usage_query_timeout_ms: LIMITS.verify_query_ms };
-      for (const bill of await findUnproved({ store, usage, config, now }, bills)) {
+      const unproved = await findUnproved({ store, usage, config, now }, bills);
+      for (const bill of unproved) {
         const [first] = bill.differences;
         problems.push(
           `Bill ${bill.billing_record_id} of company ${bill.company_id} is not proved: ${first?.path} should be ${first?.expected}, is ${first?.actual}`,
         );
       }
-      return { hours, bills: bills.length };
+      return { hours, bills: bills.length, bills_unproved: unproved.length };
     } finally {
       await store.close();
     }

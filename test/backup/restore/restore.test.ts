@@ -176,7 +176,8 @@ onSqlite("`backup verify` and the weekly job say what they proved, and fail on d
   expect(verified.out).toContain(
     "4 bills, rated anew from their events (seed 3)\n2 of 2 documents\nNothing differs\n",
   );
-  expect(lastVerified(env.DATA_DIR ?? "")).toBeGreaterThan(1.7e9);
+  const well_at = lastVerified(env.DATA_DIR ?? "");
+  expect(well_at).toBeGreaterThan(1.7e9);
 
   const name = manifestName(manifest.instant);
   const [first, ...others] = manifest.digests;
@@ -189,6 +190,7 @@ onSqlite("`backup verify` and the weekly job say what they proved, and fail on d
   const message = String(await failed.catch((error) => error));
   writeFileSync(join(backups, name), bytes);
   expect(message).toContain(`The point of ${manifest.instant} is not what was backed up`);
+  expect(lastVerified(env.DATA_DIR ?? "")).toBe(well_at);
   expect(message).toMatch(/WRONG: Usage of company \d, 2026-01: the manifest says \d+ of 1 units/);
   expect(await verifyBackup({ config: readConfig(env), log, background: new Background() })).toBeUndefined();
 });

@@ -1,3 +1,4 @@
+import { readMetrics } from "../../support/harness.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -122,6 +123,7 @@ test("where a bill is not proved nothing is removed, and it is told; other compa
     { company_id: company.company_id, problem: expect.stringContaining(`bill ${record?.id} is not proved`) },
   ]);
   expect(await eventsOf(companies[1] ?? company)).toBe(4);
+  expect(String((await readMetrics(billing.service)).body)).toContain("\nmeterhouse_bills_unproved 1\n");
   await change(String(record?.totalCharges));
 });
 
