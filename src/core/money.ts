@@ -116,6 +116,11 @@ export function roundQuotient(numerator: Decimal, denominator: Decimal, currency
   return money(minor_units.times(`1e-${digits}`), digits);
 }
 
+/** numerator / denominator to so many digits after the point, half away from zero and rounded once. */
+export function quotient(numerator: Decimal, denominator: Decimal, digits: number): Decimal {
+  return canonical(new Nearest(numerator).times(`1e${digits}`).div(denominator).times(`1e-${digits}`));
+}
+
 /** An amount as it is mostly written, whose digits are its minor units. */
 const TWO_DIGITS = /^\d{1,12}\.\d\d$/;
 

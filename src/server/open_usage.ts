@@ -91,6 +91,7 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
     aggregate: failUnopened,
     metadataKeys: failUnopened,
     totals: failUnopened,
+    measure: failUnopened,
     lastSeq: failUnopened,
     haveLateEvents: failUnopened,
     sums: failUnopened,

@@ -35,6 +35,7 @@ export function observedUsage(store: UsageStore): ObservedUsage {
     metadataKeys: (...given) => question("metadata_keys", () => store.metadataKeys(...given)),
     lastSeq: (...given) => question("last_seq", () => store.lastSeq(...given)),
     totals: (...given) => question("totals", () => store.totals(...given)),
+    measure: (...given) => question("measure", () => store.measure(...given)),
     haveLateEvents: (...given) => question("late_events", () => store.haveLateEvents(...given)),
     sums: (...given) => question("sums", () => store.sums(...given)),
     export: (...given) => question("export", () => store.export(...given)),

@@ -6,6 +6,7 @@
 import type { Write } from "../core/download.ts";
 import type { Decimal } from "../core/money.ts";
 import type { EventRows } from "./event_rows.ts";
+import type { Measured, MeasureQuery } from "./meter.ts";
 import type { UsageRemovals } from "./removals.ts";
 import type { CanonicalJson } from "./metadata.ts";
 
@@ -332,6 +333,12 @@ export interface UsageStore extends UsageRemovals {
 
   /** The totals of many windows by one query, in the order of `windows`, which may overlap. */
   totals(company_id: number, windows: readonly UsageWindow[], options: TotalsOptions): Promise<WindowTotal[]>;
+
+  /**
+   * What meters measure, by window. Errors: conflict when events are needed that were removed; invalid when there are more
+   * than `max_parts`.
+   */
+  measure(query: MeasureQuery, timeout_ms: number): Promise<Measured[][]>;
 
   /** Whether each window has events beyond the known ones, by one query. */
   haveLateEvents(company_id: number, windows: readonly KnownWindow[], timeout_ms: number): Promise<boolean[]>;

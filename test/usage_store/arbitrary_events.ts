@@ -38,7 +38,7 @@ const SCALARS = [
 ];
 
 /** A value at which a metadata filter may aim. */
-const scalar = fc.constantFrom<unknown>(
+export const scalar = fc.constantFrom<unknown>(
   ...SCALARS,
   5,
   -0.5,
@@ -73,7 +73,7 @@ const timestamp = fc.oneof(
 );
 
 /** An instant where there are events, or at the start of their hour. */
-const anyInstant = fc
+export const anyInstant = fc
   .tuple(timestamp, fc.boolean())
   .map(([at, is_whole]) => (is_whole ? at - (at % 3_600_000) : at));
 
@@ -99,7 +99,10 @@ const optional = <T>(value: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> =>
 const bound = fc.bigInt({ min: -12_000_000n, max: 12_000_000n });
 
 /** A key as filters and groups take it: whole, or a path. */
-const anyKey = fc.oneof(fc.constantFrom(...KEYS, "a.0", "b.region", "a.b.*"), fc.constantFrom(...KEYS));
+export const anyKey = fc.oneof(
+  fc.constantFrom(...KEYS, "a.0", "b.region", "a.b.*"),
+  fc.constantFrom(...KEYS),
+);
 
 /** Conditions, each there or not, that match some of `someEvents`. */
 export const anyFilter = fc.record({

@@ -15,6 +15,7 @@ import type {
   WindowSum,
 } from "../../src/usage_store/port.ts";
 import { erasureCases } from "./conformance_erasure.ts";
+import { meterCases } from "./conformance_meters.ts";
 import { removalCases } from "./conformance_removals.ts";
 import { segmentCases } from "./conformance_segments.ts";
 import { searchCases } from "./conformance_search.ts";
@@ -45,6 +46,7 @@ export function usageStoreConformance(name: string, open: OpenStore): void {
     concurrencyCases();
     searchCases({ store: () => store, company });
     totalsCases();
+    meterCases({ store: () => store, company });
     erasureCases({ store: () => store, company });
     removalCases({ store: () => store, company });
     segmentCases({ store: () => store, company });

@@ -105,6 +105,23 @@ export function removalCases({ store, company }: Subject): void {
     const window = { subscription_id: 1, start_ms: SINCE_MS - HOUR_MS, end_ms: NOW_MS };
     const counted = await failure(store().totals(company_id, [window], { timeout_ms: TIMEOUT_MS }));
     expect([counted.kind, counted.message]).toEqual(["conflict", expect.stringContaining(line)]);
+    const level = { aggregation: "weighted_sum" as const, value: [{ key: "usage", times: "1" }] };
+    const meter = { ...level, filters: [], percentile: null, carry_over: false };
+    const since = {
+      subscription_id: 1,
+      since_ms: 0,
+      start_ms: SINCE_MS,
+      end_ms: NOW_MS,
+      use: 0,
+      whole_ms: 1,
+    };
+    const measured = await failure(
+      store().measure(
+        { company_id, uses: [{ meter, parts: { keys: [] } }], windows: [since], max_parts: 1 },
+        TIMEOUT_MS,
+      ),
+    );
+    expect([measured.kind, measured.message]).toEqual(["conflict", expect.stringContaining(line)]);
     expect(await store().sums(company_id, [window], TIMEOUT_MS)).toMatchObject([{ event_count: 2 }]);
     const half = { ...window, start_ms: SINCE_MS - 1 };
     expect((await failure(store().sums(company_id, [half], TIMEOUT_MS))).kind).toBe("conflict");

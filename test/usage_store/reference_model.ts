@@ -185,12 +185,14 @@ function valueOf(object: Record<string, unknown> | null, key: string, max_length
   return characters.length <= max_length ? found : `${characters.slice(0, max_length).join("")}…`;
 }
 
-function holds(object: Record<string, unknown> | null, key: string, wanted: string): boolean {
+/** Whether the value at a key equals a filter's text. */
+export function holds(object: Record<string, unknown> | null, key: string, wanted: string): boolean {
   if (object === null) return false;
   return scalarText(look(object, key)) === wanted;
 }
 
-function look(object: Record<string, unknown>, key: string): unknown {
+/** The value at a key, or a path. */
+export function look(object: Record<string, unknown>, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : walk(object, key);
 }
 

@@ -11,6 +11,7 @@ import { checkSums } from "./maintain/check_sums.ts";
 import { Companies } from "./index/companies.ts";
 import { admit, deleteOpeningsBefore } from "./engine/identity.ts";
 import { type IndexFile, openIndex, SnapshotWriter } from "./index/inventory.ts";
+import { measure } from "./query/measure.ts";
 import { metadataKeys } from "./query/metadata_keys.ts";
 import { haveLateEvents } from "./query/late_events.ts";
 import type { Parts } from "./maintain/components.ts";
@@ -33,6 +34,7 @@ import type { QueueMember } from "./engine/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
 import type { EventRows } from "../event_rows.ts";
 import type { Opening } from "../identity.ts";
+import { type Measured, type MeasureQuery, readFrom, useOf } from "../meter.ts";
 import type {
   AggregateQuery,
   AggregateRow,
@@ -258,6 +260,14 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
     return this.#queryOnce(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, stored_by),
     );
+  }
+
+  async measure(wanted: MeasureQuery, timeout_ms: number): Promise<Measured[][]> {
+    const { company_id, windows } = wanted;
+    const since_ms = this.sinceOf(company_id);
+    if (windows.some((window) => readFrom(useOf(wanted, window).meter, window) < since_ms))
+      throw beforeEvents(since_ms);
+    return this.#queryOnce(company_id, timeout_ms, (connection) => measure(connection, wanted));
   }
 
   async lastSeq(company_id: number, timeout_ms: number): Promise<number> {

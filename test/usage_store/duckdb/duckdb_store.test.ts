@@ -63,6 +63,7 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     aggregate: async (...call) => (await compacted()).aggregate(...call),
     metadataKeys: async (...call) => (await compacted()).metadataKeys(...call),
     totals: async (...call) => (await compacted()).totals(...call),
+    measure: async (...call) => (await compacted()).measure(...call),
     lastSeq: async (...call) => (await compacted()).lastSeq(...call),
     haveLateEvents: async (...call) => (await compacted()).haveLateEvents(...call),
     sums: async (...call) => (await compacted()).sums(...call),

@@ -34,11 +34,14 @@ export function pairSql(key: string, value: string, parameters: Parameters): str
   const before = textBefore(key);
   const texts = [`${before}${JSON.stringify(value)}`, ...(isScalarText(value) ? [`${before}${value}`] : [])];
   const hints = texts.map((text) => `contains(metadata, ${parameters.text(text)})`);
-  const found = foundSql(key, parameters);
+  return `(${hints.join(" OR ")}) AND ${equalsSql(foundSql(key, parameters), value, parameters)}`;
+}
+
+/** Whether the JSON at `found`, NULL for none, is a scalar that equals a filter's text. */
+export function equalsSql(found: string, value: string, parameters: Parameters): string {
   const wanted = parameters.text(value);
   const number = isNumberText(value) ? `try_cast(${found} AS DOUBLE) = ${wanted}::DOUBLE` : "false";
-  return `(${hints.join(" OR ")})
-    AND CASE json_type(${found})
+  return `CASE json_type(${found})
       WHEN 'VARCHAR' THEN json_extract_string(${found}, '') = ${wanted}
       WHEN 'BOOLEAN' THEN ${found}::VARCHAR = ${wanted}
       WHEN 'NULL' THEN ${found}::VARCHAR = ${wanted}

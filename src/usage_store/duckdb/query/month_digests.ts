@@ -11,7 +11,8 @@ export async function monthDigests(connection: DuckDBConnection, last_seq: numbe
       SELECT company_id, strftime(make_timestamp(timestamp * 1000), '%Y-%m') AS month, usage,
         md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || usage::VARCHAR) AS md5
       FROM usage_events WHERE seq <= ${last_seq})
-    SELECT company_id, month, count(*), sum(usage)::VARCHAR, ${DIGEST_SUMS}
+    SELECT company_id, month, count(*), sum(usage)::VARCHAR,
+      ${DIGEST_SUMS.first}, ${DIGEST_SUMS.second}
     FROM matched GROUP BY company_id, month ORDER BY company_id, month`,
   );
   return rows.map(([company_id, month, events, units, first, second]) => ({

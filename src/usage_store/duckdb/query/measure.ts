@@ -1,0 +1,143 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
+import { type Decimal, quotient, toBig } from "../../../core/money.ts";
+import {
+  type Aggregation,
+  type Measured,
+  type MeasureQuery,
+  type MeterTerms,
+  type MeterUse,
+  type MeterWindow,
+  readFrom,
+  useOf,
+} from "../../meter.ts";
+import { tooManyGroups } from "../../aggregate_rows.ts";
+import { asBigInt, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
+import { whereSql } from "./filters.ts";
+import { KeysOfEvents } from "./keys_of_events.ts";
+import { conditionSql, partSql, valueSql } from "./meter_sql.ts";
+import { DIGEST_SUMS, digestOf } from "./totals.ts";
+import { minimum, windowsSql } from "./windows.ts";
+
+/** A window that measures, by its position, what one of the uses does of its events. */
+interface PlacedWindow extends MeterWindow {
+  readonly position: number;
+}
+
+/** Measures all windows by one statement, which reads the events once for each use. Parts of a window are in no order. */
+export async function measure(connection: DuckDBConnection, wanted: MeasureQuery): Promise<Measured[][]> {
+  const result = wanted.windows.map((): Measured[] => []);
+  const placed = wanted.windows.map((window, position) => ({ ...window, position }));
+  const byUse = [...Map.groupBy(placed, ({ use }) => use)];
+  if (byUse.length === 0) return result;
+  const parameters = new Parameters();
+  const statements = byUse.flatMap(([, windows]) => {
+    const [first] = windows;
+    return first === undefined ? [] : [useSql(wanted, useOf(wanted, first), windows, parameters)];
+  });
+  const max_rows = parameters.integer(wanted.max_parts + 1);
+  const rows = await queryMany(
+    connection,
+    `SELECT position, part, value, events, skipped, first, second FROM (${statements.join(" UNION ALL ")})
+    LIMIT ${max_rows}`,
+    parameters,
+    ([position, part, value, events, skipped, first, second]) => ({
+      position: asNumber(position),
+      part: asText(part),
+      value: value === null ? null : asText(value ?? ""),
+      events: asNumber(events),
+      skipped: asNumber(skipped),
+      digest: first === null ? "0".repeat(32) : digestOf(asBigInt(first), asBigInt(second)),
+    }),
+  );
+  if (rows.length > wanted.max_parts) throw tooManyGroups(wanted.max_parts);
+  for (const { position, part, value, events, skipped, digest } of rows) {
+    const window = wanted.windows[position];
+    if (window === undefined) throw new RangeError(`Cannot place a part: there is no window ${position}`);
+    const { aggregation } = useOf(wanted, window).meter;
+    result[position]?.push({
+      part: JSON.parse(part),
+      quantity: value === null ? "0" : quantityOf(aggregation, value, events, window.whole_ms),
+      event_count: events,
+      skipped_events: skipped,
+      digest,
+    });
+  }
+  return result;
+}
+
+/** The quantity by what the engine computed exactly; only divisions are left. */
+function quantityOf(aggregation: Aggregation, value: Decimal, events: number, whole_ms: number): Decimal {
+  if (aggregation === "average") return quotient(value, String(events), 6);
+  if (aggregation === "weighted_sum") return quotient(value, String(whole_ms), 6);
+  return toBig(value).toFixed();
+}
+
+/** SQL of one use, as rows of position, part, value, events, skipped and the two sums of the digest. */
+function useSql(
+  { company_id, created_until_ms, last_seq }: MeasureQuery,
+  { meter, parts }: MeterUse,
+  windows: readonly PlacedWindow[],
+  parameters: Parameters,
+): string {
+  const from = windows.map((window) => readFrom(meter, window));
+  const span = {
+    start_ms: minimum(from),
+    end_ms: windows.reduce((latest, window) => Math.max(latest, window.end_ms), 0),
+  };
+  const conditions = [
+    whereSql({ company_id, ...span }, parameters),
+    "timestamp >= from_ms AND timestamp < end_ms",
+    ...(created_until_ms === undefined ? [] : [`created_at < ${parameters.integer(created_until_ms)}`]),
+    ...(last_seq === undefined ? [] : [`seq <= ${parameters.integer(last_seq)}`]),
+  ];
+  const keys = new KeysOfEvents();
+  const filters = meter.filters.map((filter) => conditionSql(filter, keys, parameters));
+  const [part, value] = [partSql(parts, keys, parameters), valueSql(meter, keys)];
+  const positions = windows.map(({ position }) => position);
+  const events = `SELECT position, start_ms, end_ms, id, timestamp, usage${keys.columnSql()}
+    FROM usage_events JOIN (${windowsSql(windows, parameters, { position: positions, from_ms: from })})
+      USING (subscription_id)
+    WHERE ${conditions.join(" AND ")}`;
+  const values = `SELECT position, start_ms, end_ms, id, timestamp, ${part} AS part, ${value} AS value
+    FROM (${events}) ${filters.length === 0 ? "" : `WHERE ${filters.join(" AND ")}`}`;
+  const hashed = `SELECT *, if(value IS NULL, NULL,
+      md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || value::VARCHAR)) AS md5 FROM (${values})`;
+  return `SELECT position, part, (${aggregateSql(meter)})::VARCHAR AS value, count(value) AS events,
+      count(*) - count(value) AS skipped, ${DIGEST_SUMS.first} AS first, ${DIGEST_SUMS.second} AS second
+    FROM (${meter.percentile === null ? hashed : rankedSql(hashed)}) GROUP BY position, part`;
+}
+
+const RANKED = `row_number() OVER (PARTITION BY position, part ORDER BY value NULLS LAST) AS rank,
+  count(value) OVER (PARTITION BY position, part) AS counted`;
+
+function rankedSql(events: string): string {
+  return `SELECT *, ${RANKED} FROM (${events})`;
+}
+
+function aggregateSql({ aggregation, percentile }: MeterTerms): string {
+  switch (aggregation) {
+    case "count":
+      return "count(*)";
+    case "sum":
+    case "average":
+      return "sum(value)";
+    case "min":
+      return "min(value)";
+    case "max":
+      return "max(value)";
+    case "latest":
+      return "max_by(value, (timestamp, id)) FILTER (value IS NOT NULL)";
+    case "unique":
+      return "count(DISTINCT value)";
+    case "weighted_sum":
+      return "sum(value * (end_ms - greatest(timestamp, start_ms)))";
+    case "percentile":
+      return `max(value) FILTER (rank = ${rankSql(percentile ?? "100")})`;
+  }
+}
+
+/** The rank of the ⌈p/100 × n⌉-th smallest of n. */
+function rankSql(percentile: Decimal): string {
+  const millionths = toBig(percentile).times("1000000").toFixed();
+  return `(counted * (${millionths})::BIGINT + 99999999) // 100000000`;
+}

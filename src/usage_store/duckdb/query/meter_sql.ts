@@ -1,0 +1,76 @@
+import { isZero, subtract } from "../../../core/money.ts";
+import { metadataKeyOf } from "../../port.ts";
+import type { MeterFilter, MeterTerm, MeterTerms, MeterUse } from "../../meter.ts";
+import { quoteText, type Parameters } from "../engine/sql.ts";
+import type { KeysOfEvents } from "./keys_of_events.ts";
+import { equalsSql, isContainerSql } from "./metadata_sql.ts";
+
+// What a meter reads of an event. Numbers are DECIMAL(24,12), factors DECIMAL(12,6): five products and their sum fit
+// into 38 digits, so that nothing is rounded before the value is.
+
+/** What a string must be to count as a number. */
+const DIGITS = "-?[0-9]+([.][0-9]+)?";
+
+/** SQL of a filter's condition. */
+export function conditionSql(
+  { key, op, values }: MeterFilter,
+  keys: KeysOfEvents,
+  parameters: Parameters,
+): string {
+  const found = keys.at(key);
+  if (op === "exists") return `(${textSql(found)}) IS NOT NULL`;
+  if (op === "missing") return `(${textSql(found)}) IS NULL`;
+  const equal = values.map((value) => equalsSql(found, value, parameters));
+  const isIn = `coalesce(${equal.length === 0 ? "false" : equal.join(" OR ")}, false)`;
+  return op === "in" ? isIn : `NOT ${isIn}`;
+}
+
+/** SQL of the part of an event, as JSON text. */
+export function partSql(parts: MeterUse["parts"], keys: KeysOfEvents, parameters: Parameters): string {
+  if ("keys" in parts) {
+    if (parts.keys.length === 0) return "'[]'";
+    return `to_json([${parts.keys.map((key) => textSql(keys.at(key))).join(", ")}])::VARCHAR`;
+  }
+  const cases = parts.matches.map((match, i) => {
+    const equal = Object.entries(match).map(([key, value]) => equalsSql(keys.at(key), value, parameters));
+    return `WHEN ${equal.join(" AND ")} THEN '${i}'`;
+  });
+  return cases.length === 0 ? "'-1'" : `CASE ${cases.join(" ")} ELSE '-1' END`;
+}
+
+/** SQL of the value that a meter reads of an event, NULL for none. */
+export function valueSql({ aggregation, value }: MeterTerms, keys: KeysOfEvents): string {
+  if (aggregation === "count") return "1::DECIMAL(18,6)";
+  if (aggregation === "unique") return textSql(keys.at(metadataKeyOf(value[0]?.key ?? "") ?? ""));
+  const [only, ...others] = value;
+  if (only?.key === "usage" && others.length === 0 && isOne(only.times)) return "usage";
+  return `try_cast(${value.map((term) => termSql(term, keys)).join(" + ")} AS DECIMAL(18,6))`;
+}
+
+function termSql({ key, times }: MeterTerm, keys: KeysOfEvents): string {
+  const metadata_key = metadataKeyOf(key);
+  const number = metadata_key === undefined ? "usage::DECIMAL(24,12)" : numberSql(keys.at(metadata_key));
+  return isOne(times) ? number : `${number} * ${quoteText(times)}::DECIMAL(12,6)`;
+}
+
+function isOne(times: string): boolean {
+  return isZero(subtract(times, "1"));
+}
+
+/** SQL of the number at some JSON: NULL for none, or one of 1e12 or more. */
+function numberSql(found: string): string {
+  const text = `json_extract_string(${found}, '')`;
+  return `CASE WHEN starts_with(${found}::VARCHAR, '"')
+    THEN if(regexp_full_match(${text}, '${DIGITS}'), try_cast(${text} AS DECIMAL(24,12)), NULL)
+    ELSE try_cast(${found}::VARCHAR AS DECIMAL(24,12)) END`;
+}
+
+/** SQL of the text at some JSON: of a number its plain decimal, NULL unless it is a string, number or boolean. */
+function textSql(found: string): string {
+  const json = `${found}::VARCHAR`;
+  const decimal = `try_cast(${json} AS DECIMAL(38,12))::VARCHAR`;
+  return `CASE WHEN starts_with(${json}, '"') THEN json_extract_string(${found}, '')
+    WHEN ${json} IN ('true', 'false') THEN ${json}
+    WHEN ${isContainerSql(json)} THEN NULL
+    ELSE rtrim(rtrim(${decimal}, '0'), '.') END`;
+}

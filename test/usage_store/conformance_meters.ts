@@ -1,0 +1,215 @@
+/** What every usage store measures by meters, as cases: part of conformance.ts. */
+import { expect, test } from "bun:test";
+import * as fc from "fast-check";
+import {
+  AGGREGATIONS,
+  type MeasureQuery,
+  type MeterTerms,
+  type MeterUse,
+} from "../../src/usage_store/meter.ts";
+import { canonicalJson } from "../../src/usage_store/metadata.ts";
+import { propertyCases } from "../support/properties.ts";
+import { anyInstant, anyKey, modelEvent, scalar, someEvents } from "./arbitrary_events.ts";
+import type { Subject } from "./conformance_search.ts";
+import { failure, NOW_MS, PROPERTY_MS, TIMEOUT_MS } from "./fixtures.ts";
+import { measured } from "./meter_model.ts";
+
+const PLAIN: MeterTerms = {
+  aggregation: "sum",
+  value: [{ key: "usage", times: "1" }],
+  filters: [],
+  percentile: null,
+  carry_over: false,
+};
+
+const decimal = (size: number, digits: number) =>
+  fc
+    .tuple(fc.integer({ min: -size, max: size }), fc.integer({ min: 0, max: digits }))
+    .map(([whole, by]) => (whole / 10 ** by).toFixed(by));
+
+const anyTerm = fc.record({
+  key: fc.oneof(
+    fc.constantFrom("usage", "metadata:n"),
+    anyKey.map((key) => `metadata:${key}`),
+  ),
+  times: fc.oneof(fc.constantFrom("1", "-1", "1.000", "0", "0.000001", "999999.999999"), decimal(5_000, 6)),
+});
+
+/** Numbers as senders write them. */
+const anyNumber = fc.oneof(
+  fc.double({ min: -1e13, max: 1e13, noNaN: true }),
+  fc.double({ min: -1e-5, max: 1e-5, noNaN: true }),
+  fc.integer(),
+  decimal(1_000_000_000, 14),
+);
+
+/** Events that have a number each as `n`. */
+const eventsWithNumbers = fc
+  .tuple(someEvents, fc.array(anyNumber, { minLength: 1, maxLength: 10 }))
+  .map(([events, numbers]) =>
+    events.map((event, i) => {
+      const object = { ...event.object, n: numbers[i % numbers.length] };
+      return { ...event, object, metadata: canonicalJson(object) };
+    }),
+  );
+
+const anyText = scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+
+const anyMeter = fc
+  .record({
+    aggregation: fc.constantFrom(...AGGREGATIONS),
+    value: fc.array(anyTerm, { minLength: 1, maxLength: 5 }),
+    key: anyKey,
+    filters: fc.array(
+      fc.record({
+        key: anyKey,
+        op: fc.constantFrom("in" as const, "not_in" as const, "exists" as const, "missing" as const),
+        values: fc.array(anyText, { maxLength: 3 }),
+      }),
+      { maxLength: 2 },
+    ),
+    percentile: fc.oneof(
+      fc.constantFrom("100", "50", "0.000001", "99.9", "55"),
+      fc.integer({ min: 1, max: 99 }).map(String),
+    ),
+    carry_over: fc.boolean(),
+  })
+  .map(({ key, percentile, ...meter }): MeterTerms => {
+    const { aggregation } = meter;
+    const value = { count: [], unique: [{ key: `metadata:${key}`, times: "1" }] }[aggregation as string];
+    return {
+      ...meter,
+      value: value ?? meter.value,
+      percentile: aggregation === "percentile" ? percentile : null,
+    };
+  });
+
+const anyParts = fc.oneof(
+  fc.record({
+    matches: fc.array(fc.dictionary(anyKey, anyText, { minKeys: 1, maxKeys: 2 }), { maxLength: 3 }),
+  }),
+  fc.record({ keys: fc.uniqueArray(anyKey, { maxLength: 3 }) }),
+);
+
+const anyUse: fc.Arbitrary<MeterUse> = fc.record({ meter: anyMeter, parts: anyParts });
+
+const anyWindow = fc
+  .tuple(
+    fc.integer({ min: 1, max: 4 }),
+    fc.uniqueArray(anyInstant, { minLength: 3, maxLength: 3 }),
+    fc.nat(2),
+  )
+  .map(([subscription_id, instants, use]) => {
+    const [since_ms = 0, start_ms = 0, end_ms = 0] = instants.toSorted((a, b) => a - b);
+    return { subscription_id, since_ms, start_ms, end_ms, use, whole_ms: end_ms - start_ms + 7 };
+  });
+
+export function meterCases({ store, company }: Subject): void {
+  const measure = async (query: MeasureQuery) => {
+    const found = await store().measure(query, TIMEOUT_MS);
+    return found.map((parts) =>
+      parts.toSorted((a, b) => (JSON.stringify(a.part) < JSON.stringify(b.part) ? -1 : 1)),
+    );
+  };
+
+  const START_MS = 1_760_000_000_000;
+  const window = {
+    subscription_id: 1,
+    since_ms: 0,
+    start_ms: START_MS,
+    end_ms: NOW_MS,
+    use: 0,
+    whole_ms: 1_000,
+  };
+
+  async function quantityOf(meter: Partial<MeterTerms>, values: readonly unknown[], how = {}) {
+    const events = values.map((v, i) => modelEvent({ timestamp: START_MS + i, object: { v } }));
+    const company_id = await company(events);
+    const uses = [
+      { meter: { ...PLAIN, value: [{ key: "metadata:v", times: "1" }], ...meter }, parts: { keys: [] } },
+    ];
+    const [parts] = await measure({ company_id, uses, windows: [{ ...window, ...how }], max_parts: 10 });
+    const [part] = parts ?? [];
+    return [part?.quantity, part?.event_count, part?.skipped_events];
+  }
+
+  test.each<[string, unknown[], (string | number)[]]>([
+    ["numbers and strings of digits", [1, "2.5", -0.25], ["3.25", 3, 0]],
+    [
+      "what is no number is skipped",
+      ["x", "", " 1", "+1", "1e3", "1_000", true, null, {}, [1], "1."],
+      ["0", 0, 11],
+    ],
+    ["a number in exponent form", [1e-7, 1e11, 1.5e-6], ["100000000000.000002", 3, 0]],
+    [
+      "a number of 1e12 or more is skipped",
+      [999_999_999_999, 1e12, 1e21, "1000000000000"],
+      ["999999999999", 1, 3],
+    ],
+    ["halves are rounded away from zero", ["0.0000005", "-0.0000005", "0.000000499999"], ["0", 3, 0]],
+    ["a float's own digits count", [0.1 + 0.2, 0.1 + 0.2], ["0.6", 2, 0]],
+  ])("a sum of %s", async (_, values, expected) => {
+    expect(await quantityOf({}, values)).toEqual(expected);
+  });
+
+  test.each<[string, Partial<MeterTerms>, unknown[], string]>([
+    ["average", { aggregation: "average" }, [1, 1, 0], "0.666667"],
+    ["average below zero", { aggregation: "average" }, [-1, -1, 0], "-0.666667"],
+    ["percentile 50 of an even number", { aggregation: "percentile", percentile: "50" }, [4, 1, 3, 2], "2"],
+    // 0.55 × 100 is more than 55 in binary.
+    [
+      "percentile 55 of 100",
+      { aggregation: "percentile", percentile: "55" },
+      Array.from({ length: 100 }, (_, i) => i + 1),
+      "55",
+    ],
+    [
+      "unique texts, a number and its digits being one",
+      { aggregation: "unique" },
+      ["a", 5, "5", "A", true, "true", null],
+      "4",
+    ],
+  ])("%s", async (_, meter, values, expected) => {
+    expect((await quantityOf(meter, values))[0]).toBe(expected);
+  });
+
+  test("a level is what was added up before, times how long it lasted", async () => {
+    const values = [5, 2];
+    const how = { start_ms: START_MS - 10, end_ms: START_MS + 2, whole_ms: 12 };
+    // 5 for two of twelve, 2 for one.
+    expect((await quantityOf({ aggregation: "weighted_sum" }, values, how))[0]).toBe("1");
+    const later = { since_ms: START_MS, start_ms: START_MS + 10, end_ms: START_MS + 20, whole_ms: 10 };
+    expect((await quantityOf({ aggregation: "weighted_sum" }, values, later))[0]).toBe("7");
+    expect((await quantityOf({ aggregation: "latest", carry_over: true }, values, later))[0]).toBe("2");
+    expect((await quantityOf({ aggregation: "latest" }, values, later))[0]).toBeUndefined();
+  });
+
+  test("more parts than allowed are refused", async () => {
+    const company_id = await company(
+      [1, 2, 3].map((v) => modelEvent({ timestamp: START_MS, object: { v } })),
+    );
+    const uses = [{ meter: PLAIN, parts: { keys: ["v"] } }];
+    const query = { company_id, uses, windows: [window] };
+    expect((await measure({ ...query, max_parts: 3 }))[0]).toHaveLength(3);
+    expect((await failure(measure({ ...query, max_parts: 2 }))).kind).toBe("invalid");
+  });
+
+  test(
+    "it measures as the plain model does, digests included",
+    async () => {
+      await fc.assert(
+        fc.asyncProperty(
+          eventsWithNumbers,
+          fc.array(anyUse, { minLength: 3, maxLength: 3 }),
+          fc.array(anyWindow, { maxLength: 6 }),
+          async (events, uses, windows) => {
+            const query = { company_id: await company(events), uses, windows, max_parts: 10_000 };
+            expect(await measure(query)).toEqual(measured(events, query));
+          },
+        ),
+        propertyCases(12),
+      );
+    },
+    PROPERTY_MS,
+  );
+}
