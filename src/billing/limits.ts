@@ -4,6 +4,15 @@ export const LIMITS = {
   start_years_ahead: 100,
   start_years_back: 10,
   usage_tiers: 100,
+  meter_terms: 5,
+  meter_filters: 10,
+  meter_filter_values: 100,
+  meter_group_keys: 3,
+  /** Subscriptions, and rows of the answer, that a meter is tried on. */
+  meter_try_subscriptions: 100,
+  meter_try_rows: 1_000,
+  /** Subscriptions among which those with the most events are found. */
+  meter_try_groups: 100_000,
   /** Plan changes of a subscription that are not cancelled. */
   billing_model_changes: 1_000,
   /** How far ahead a change may be scheduled. */

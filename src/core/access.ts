@@ -15,6 +15,8 @@ export const PERMISSIONS = [
   "products:write",
   "billing_models:read",
   "billing_models:write",
+  "meters:read",
+  "meters:write",
   "subscriptions:read",
   "subscriptions:write",
   "billing:read",

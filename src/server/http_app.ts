@@ -37,6 +37,7 @@ import {
 } from "../loans/consent_definitions/routes.ts";
 import { agentConsentRoutes, lenderConsentRoutes } from "../loans/consents/routes.ts";
 import { agentDocumentRoutes, agentUploadRoutes, lenderDocumentRoutes } from "../loans/documents/routes.ts";
+import { meterRoutes } from "../billing/meters/routes.ts";
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
@@ -87,6 +88,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(auditRoutes(deps))
         .use(clientRoutes(deps))
         .use(productRoutes(deps))
+        .use(meterRoutes(deps))
         .use(billingTypeRoutes(deps))
         .use(billingModelRoutes(deps))
         .use(subscriptionRoutes(deps))

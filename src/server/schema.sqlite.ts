@@ -9,6 +9,7 @@ export const {
   clients,
   users,
   products,
+  meters,
   billing_models,
   subscriptions,
   billing_model_changes,

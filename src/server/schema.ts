@@ -39,6 +39,7 @@ import { mandateFlagTable } from "../emandate/flags/tables.ts";
 import { mandateOrderTable } from "../emandate/orders/tables.ts";
 import { mandatePaymentTable } from "../emandate/payments/tables.ts";
 import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts";
+import { METER_CONSTRAINTS, meterTable } from "../billing/meters/tables.ts";
 import { productTable } from "../billing/products/tables.ts";
 import { endedTokenTable } from "../access/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
@@ -58,6 +59,7 @@ export const TABLES = {
   clients: clientTable,
   users: userTable,
   products: productTable,
+  meters: meterTable,
   billing_models: billingModelTable,
   subscriptions: subscriptionTable,
   billing_model_changes: billingModelChangeTable,
@@ -116,6 +118,7 @@ export function defineTables(k: ColumnKit): Tables {
 export const CONSTRAINTS: Constraints = {
   ...API_KEY_CONSTRAINTS,
   ...USER_CONSTRAINTS,
+  ...METER_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,

@@ -1,5 +1,4 @@
 import type { Decimal } from "../core/money.ts";
-import type { UsageWindow } from "./port.ts";
 
 /** What becomes of the values of the events of a stretch. */
 export const AGGREGATIONS = [
@@ -63,8 +62,11 @@ export interface MeterUse {
     | { readonly keys: readonly string[] };
 }
 
-/** A stretch of a subscription to measure. */
-export interface MeterWindow extends UsageWindow {
+/** The events of a subscription from `start_ms` (inclusive) to `end_ms` (exclusive), Unix ms, to measure. */
+export interface MeterWindow {
+  readonly subscription_id: number;
+  readonly start_ms: number;
+  readonly end_ms: number;
   /** The position of its meter among those of the query. */
   readonly use: number;
   /** Where levels begin, at or before `start_ms`: the start of the subscription. */
@@ -111,6 +113,14 @@ export function readFrom(
   { start_ms, since_ms }: MeterWindow,
 ): number {
   return aggregation === "weighted_sum" || (aggregation === "latest" && carry_over) ? since_ms : start_ms;
+}
+
+/** The earliest timestamp of an event that may change what a query measures. */
+export function earliestRead(query: MeasureQuery): number {
+  return query.windows.reduce(
+    (earliest, window) => Math.min(earliest, readFrom(useOf(query, window).meter, window)),
+    Number.MAX_SAFE_INTEGER,
+  );
 }
 
 /** The use of a window. Errors: throws where the query has none. */

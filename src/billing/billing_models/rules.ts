@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { AppError, type ErrorDetail, fieldName } from "../../core/errors.ts";
-import { type Decimal, readDecimal } from "../../core/money.ts";
+import { FieldErrors } from "../../core/field_errors.ts";
+import type { Decimal } from "../../core/money.ts";
 import { BILLING_TYPES, billingTypeOf } from "./billing_types.ts";
 import { priceTermsOf, validateModel } from "./price_terms.ts";
 import type { BillingModel, CreditPlan, PricingInput, UsageTier } from "./model.ts";
@@ -39,17 +39,16 @@ export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
  * `price` a number. Errors: invalid, naming every broken rule. Decisions 0010, 0011.
  */
 export function mergePricing(before: Pricing, input: PricingInput): Pricing {
-  const refused: ErrorDetail[] = [];
-  const merged = readPricing(before, input, (value, path, kind) =>
-    readCollecting(refused, value, path, kind),
-  );
+  const errors = new FieldErrors();
+  const merged = readPricing(before, input, (value, path, kind) => errors.decimal(value, path, kind));
   if (billingTypeOf(merged.billing_type_id) === undefined) {
     const type_list = BILLING_TYPES.map(({ id, billing_type }) => `${id} (${billing_type})`).join(", ");
-    refused.push({ path: "/billing_type_id", message: `must be one of ${type_list}` });
+    errors.add({ path: "/billing_type_id", message: `must be one of ${type_list}` });
   }
   // Rules across fields apply only once each field can be read.
-  if (refused.length === 0) refused.push(...validateModel(priceTermsOf({ ...merged, id: 0, name: "" })));
-  if (refused.length > 0) throw invalidModel(refused);
+  errors.refuse();
+  errors.add(...validateModel(priceTermsOf({ ...merged, id: 0, name: "" })));
+  errors.refuse();
   return merged;
 }
 
@@ -101,21 +100,4 @@ function readPlan(plan: PricingInput["credit_plan"], read: PriceReader): CreditP
 
 function readOrNull(input: PriceInput | null, path: string, read: PriceReader): Decimal | null {
   return input === null ? null : read(input, path);
-}
-
-/** Reads a decimal, or collects its error and returns 0, so that one response names all errors. */
-function readCollecting(refused: ErrorDetail[], value: PriceInput, path: string, kind?: "price"): Decimal {
-  try {
-    return readDecimal(value, path, kind);
-  } catch (error) {
-    if (!(error instanceof AppError) || !error.details) throw error;
-    refused.push(...error.details);
-    return "0";
-  }
-}
-
-function invalidModel(details: ErrorDetail[]): AppError {
-  const [first, ...more] = details.map(({ path, message }) => `${fieldName(path)} ${message}`);
-  const message = more.length === 0 ? `${first}` : `${first}; and ${more.length} more`;
-  return new AppError("invalid", message, { details });
 }

@@ -4,7 +4,7 @@ import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { containing } from "../../store/expressions.ts";
+import { containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching, rowsById } from "../../store/list_rows.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
@@ -64,6 +64,16 @@ export async function listSubscriptionDetails(
   const columns = subscriptionColumns(tx.q);
   const { rows, total } = await listRows(tx.q, t, { columns, where, order: asc(t.id), slice });
   return { rows: await withRelations(tx, rows), total };
+}
+
+/** Those of the subscriptions that there are, and when each started. */
+export async function listSubscriptionStarts(
+  { q, scope }: ReadTx,
+  ids: readonly number[],
+): Promise<{ id: number; started_at: IsoInstant }[]> {
+  const t = q.use(subscriptionTable);
+  const where = and(idIn(t.id, ids), filterOnly(eq(t.company_id, scope.company_id)));
+  return selectRows(q, t, { columns: { id: t.id, started_at: t.started_at }, where, order: asc(t.id) });
 }
 
 export async function findSubscription(tx: ReadTx, id: number): Promise<SubscriptionDetail | undefined> {

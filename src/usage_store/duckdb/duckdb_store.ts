@@ -20,7 +20,6 @@ import { lostError, Recovery } from "./maintain/recovery.ts";
 import { RemovingStore } from "./maintain/removing_store.ts";
 import { withKept } from "./query/aggregate_kept.ts";
 import { sumsWithKept } from "./query/kept_hours.ts";
-import { beforeEvents } from "../closed_usage.ts";
 import { newestPage } from "./query/newest.ts";
 import { unbound } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
@@ -30,11 +29,12 @@ import { smallPage, WEIGHT } from "./query/small_page.ts";
 import { SipHash } from "./index/siphash.ts";
 import { lastSeq } from "./engine/last_seq.ts";
 import { totals } from "./query/totals.ts";
+import { minimum } from "./query/windows.ts";
 import type { QueueMember } from "./engine/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
 import type { EventRows } from "../event_rows.ts";
 import type { Opening } from "../identity.ts";
-import { type Measured, type MeasureQuery, readFrom, useOf } from "../meter.ts";
+import { earliestRead, type Measured, type MeasureQuery } from "../meter.ts";
 import type {
   AggregateQuery,
   AggregateRow,
@@ -255,19 +255,15 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
     windows: readonly UsageWindow[],
     { timeout_ms, ...stored_by }: TotalsOptions,
   ): Promise<WindowTotal[]> {
-    const since_ms = this.sinceOf(company_id);
-    if (windows.some(({ start_ms }) => start_ms < since_ms)) throw beforeEvents(since_ms);
+    this.needEvents(company_id, minimum(windows.map(({ start_ms }) => start_ms)));
     return this.#queryOnce(company_id, timeout_ms, (connection) =>
       totals(connection, company_id, windows, stored_by),
     );
   }
 
   async measure(wanted: MeasureQuery, timeout_ms: number): Promise<Measured[][]> {
-    const { company_id, windows } = wanted;
-    const since_ms = this.sinceOf(company_id);
-    if (windows.some((window) => readFrom(useOf(wanted, window).meter, window) < since_ms))
-      throw beforeEvents(since_ms);
-    return this.#queryOnce(company_id, timeout_ms, (connection) => measure(connection, wanted));
+    this.needEvents(wanted.company_id, earliestRead(wanted));
+    return this.#queryOnce(wanted.company_id, timeout_ms, (connection) => measure(connection, wanted));
   }
 
   async lastSeq(company_id: number, timeout_ms: number): Promise<number> {
@@ -309,17 +305,12 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
     }
   }
 
-  async exportSegment(
-    segment: { from: number; to: number; path: string },
-    timeout_ms: number,
-  ): Promise<number> {
-    const { exports } = await this.#recovery.parts(timeout_ms);
-    return exports.runStatement(timeout_ms, (connection) => exportSegment(connection, segment));
+  exportSegment(segment: { from: number; to: number; path: string }, timeout_ms: number): Promise<number> {
+    return this.runExport(timeout_ms, (connection) => exportSegment(connection, segment));
   }
 
-  async monthDigests(last_seq: number, timeout_ms: number): Promise<MonthDigest[]> {
-    const { exports } = await this.#recovery.parts(timeout_ms);
-    return exports.runStatement(timeout_ms, (connection) => monthDigests(connection, last_seq));
+  monthDigests(last_seq: number, timeout_ms: number): Promise<MonthDigest[]> {
+    return this.runExport(timeout_ms, (connection) => monthDigests(connection, last_seq));
   }
 
   check(company_id: number | null, timeout_ms: number): Promise<SumsCheck> {

@@ -1,5 +1,6 @@
+import type { DuckDBConnection } from "@duckdb/node-api";
 import { invalid } from "../../../core/errors.ts";
-import { closedProblem, refuseClosed } from "../../closed_usage.ts";
+import { beforeEvents, closedProblem, refuseClosed } from "../../closed_usage.ts";
 import type { NewEvent } from "../../port.ts";
 import type { KeptSince, UsageRemovals } from "../../removals.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
@@ -21,6 +22,12 @@ export class RemovingStore implements UsageRemovals {
 
   sinceOf(company_id: number): number {
     return this.#recovery.known.companies.sinceOf(company_id);
+  }
+
+  /** Errors: conflict when events from `from_ms` on are needed and some were removed. */
+  protected needEvents(company_id: number, from_ms: number): void {
+    const since_ms = this.sinceOf(company_id);
+    if (from_ms < since_ms) throw beforeEvents(since_ms);
   }
 
   /** Errors: invalid when an event is before the company's begin. */
@@ -77,9 +84,17 @@ export class RemovingStore implements UsageRemovals {
     return removed;
   }
 
-  async exportKept(path: string, timeout_ms: number): Promise<KeptSince[]> {
+  exportKept(path: string, timeout_ms: number): Promise<KeptSince[]> {
+    return this.runExport(timeout_ms, (connection) => exportKept(connection, path));
+  }
+
+  /** Runs a statement on a connection of exports. */
+  protected async runExport<T>(
+    timeout_ms: number,
+    run: (connection: DuckDBConnection) => Promise<T>,
+  ): Promise<T> {
     const { exports } = await this.#recovery.parts(timeout_ms);
-    return exports.runStatement(timeout_ms, (connection) => exportKept(connection, path));
+    return exports.runStatement(timeout_ms, run);
   }
 
   async holdRemovals(): Promise<() => void> {

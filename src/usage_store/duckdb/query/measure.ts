@@ -114,26 +114,21 @@ function rankedSql(events: string): string {
   return `SELECT *, ${RANKED} FROM (${events})`;
 }
 
+/** SQL of what the values of a part come to, but for the percentile. */
+const AGGREGATES: Readonly<Record<Exclude<Aggregation, "percentile">, string>> = {
+  count: "count(*)",
+  sum: "sum(value)",
+  average: "sum(value)",
+  min: "min(value)",
+  max: "max(value)",
+  latest: "max_by(value, (timestamp, id)) FILTER (value IS NOT NULL)",
+  unique: "count(DISTINCT value)",
+  weighted_sum: "sum(value * (end_ms - greatest(timestamp, start_ms)))",
+};
+
 function aggregateSql({ aggregation, percentile }: MeterTerms): string {
-  switch (aggregation) {
-    case "count":
-      return "count(*)";
-    case "sum":
-    case "average":
-      return "sum(value)";
-    case "min":
-      return "min(value)";
-    case "max":
-      return "max(value)";
-    case "latest":
-      return "max_by(value, (timestamp, id)) FILTER (value IS NOT NULL)";
-    case "unique":
-      return "count(DISTINCT value)";
-    case "weighted_sum":
-      return "sum(value * (end_ms - greatest(timestamp, start_ms)))";
-    case "percentile":
-      return `max(value) FILTER (rank = ${rankSql(percentile ?? "100")})`;
-  }
+  if (aggregation !== "percentile") return AGGREGATES[aggregation];
+  return `max(value) FILTER (rank = ${rankSql(percentile ?? "100")})`;
 }
 
 /** The rank of the ⌈p/100 × n⌉-th smallest of n. */

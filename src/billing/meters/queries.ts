@@ -1,0 +1,52 @@
+import { and, asc, eq, type SQL } from "drizzle-orm";
+import type { Slice } from "../../core/pagination.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { containing } from "../../store/expressions.ts";
+import { insertRow } from "../../store/insert_rows.ts";
+import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { Meter } from "./model.ts";
+import type { Counting } from "./rules.ts";
+import { meterTable } from "./tables.ts";
+
+const meterColumns = (q: Reads) => columnsOf(q.use(meterTable), Meter);
+
+/** What is written of a meter. */
+type MeterFields = Counting & Pick<Meter, "name" | "description">;
+
+/** Meters by id, and how many there are in all. */
+export function listMeters(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+  const t = tx.q.use(meterTable);
+  const where = and(inScope(tx), containing(t.name, search));
+  return listRows(tx.q, t, { columns: meterColumns(tx.q), where, order: asc(t.id), slice });
+}
+
+export function findMeter(tx: ReadTx, id: number): Promise<Meter | undefined> {
+  const t = tx.q.use(meterTable);
+  return findRow(tx.q, t, { columns: meterColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
+}
+
+export function insertMeter({ q, scope, now }: Tx, fields: MeterFields): Promise<Meter> {
+  const row = { ...fields, company_id: scope.company_id, ...stamped(now) };
+  return insertRow(q, q.use(meterTable), row, meterColumns(q));
+}
+
+export async function updateMeter(tx: Tx, id: number, fields: MeterFields): Promise<Meter | undefined> {
+  const t = tx.q.use(meterTable);
+  const [meter] = await tx.q
+    .update(t)
+    .set({ ...fields, updated_at: iso(tx.now) })
+    .where(and(inScope(tx), eq(t.id, id)))
+    .returning(meterColumns(tx.q));
+  return meter;
+}
+
+export async function deleteMeter(tx: Tx, id: number): Promise<void> {
+  const t = tx.q.use(meterTable);
+  await tx.q.delete(t).where(and(inScope(tx), eq(t.id, id)));
+}
+
+function inScope({ q, scope }: ReadTx): SQL | undefined {
+  return eq(q.use(meterTable).company_id, scope.company_id);
+}

@@ -1,0 +1,190 @@
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+import { scopeOf } from "../../core/access.ts";
+import { invalid, orNotFound } from "../../core/errors.ts";
+import { listPage } from "../../core/pagination.ts";
+import { ById, listed, Nothing } from "../../core/schema.ts";
+import { instant, iso } from "../../core/time.ts";
+import type { Measured } from "../../usage_store/meter.ts";
+import type { NewEvent } from "../../webhooks/events/model.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import { LIMITS } from "../limits.ts";
+import { listSubscriptionStarts } from "../subscriptions/queries.ts";
+import { CreateMeter, ListMeters, Meter, MeterTrial, TryMeter, UpdateMeter } from "./model.ts";
+import * as queries from "./queries.ts";
+import { type Counting, mergeCounting } from "./rules.ts";
+
+/** Lists the company's meters by id; whole when no page is asked for. */
+export const listMeters = operation({
+  name: "list_meters",
+  permission: "meters:read",
+  input: ListMeters,
+  output: listed(Meter),
+  run: (ctx, { page, limit, ...filter }) =>
+    listPage({ page, limit }, (slice) => queries.listMeters(readTx(ctx), filter, slice)),
+});
+
+/** Finds one meter. Errors: not_found. */
+export const getMeter = operation({
+  name: "get_meter",
+  permission: "meters:read",
+  input: ById,
+  output: Meter,
+  run: async (ctx, { id }) => orNotFound(await queries.findMeter(readTx(ctx), id), "Meter", id),
+});
+
+/** Creates a meter. Errors: invalid, naming every broken rule of its aggregation, or a code that is taken. */
+export const createMeter = operation({
+  name: "create_meter",
+  permission: "meters:write",
+  input: CreateMeter,
+  output: Meter,
+  run(ctx, { code, name, description = "", ...input }) {
+    const counting = mergeCounting(null, code, input);
+    return transaction(ctx, async (tx) => {
+      const meter = await queries.insertMeter(tx, { name, description, ...counting });
+      await recordEvents(tx, [event("meter.created", meter)]);
+      return meter;
+    });
+  },
+});
+
+/** Replaces a meter's name, and what else is given. Errors: not_found, invalid. */
+export const updateMeter = operation({
+  name: "update_meter",
+  permission: "meters:write",
+  input: UpdateMeter,
+  output: Meter,
+  run: (ctx, { id, code, name, description, ...input }) =>
+    transaction(ctx, async (tx) => {
+      const before = orNotFound(await queries.findMeter(tx, id), "Meter", id);
+      const { aggregation } = before;
+      const counting = mergeCounting(before, code ?? before.code, { aggregation, ...input });
+      const fields = { name, description: description ?? before.description, ...counting };
+      const meter = orNotFound(await queries.updateMeter(tx, id, fields), "Meter", id);
+      await recordEvents(tx, [event("meter.updated", meter)]);
+      ctx.annotateAudit({ before, after: meter });
+      return meter;
+    }),
+});
+
+/** Deletes a meter. Errors: not_found. */
+export const deleteMeter = operation({
+  name: "delete_meter",
+  permission: "meters:write",
+  input: ById,
+  output: Nothing,
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
+      const meter = orNotFound(await queries.findMeter(tx, id), "Meter", id);
+      await queries.deleteMeter(tx, id);
+      await recordEvents(tx, [event("meter.deleted", meter)]);
+      return {};
+    }),
+});
+
+/**
+ * Counts the stored events of a time by a meter, and saves nothing. Errors: invalid, conflict for a time whose events were
+ * removed, those of the usage store.
+ */
+export const tryMeter = operation({
+  name: "try_meter",
+  permission: "meters:read",
+  input: TryMeter,
+  output: MeterTrial,
+  async run(ctx, { meter: input, from, to, subscription_ids }) {
+    const meter = mergeCounting(null, "tried", input);
+    const [start, end] = [instant(from), instant(to)];
+    if (Temporal.Instant.compare(start, end) >= 0) throw invalid("/to", "must be later than from");
+    const bounds = { start_ms: start.epochMilliseconds, end_ms: end.epochMilliseconds };
+    const chosen = await chooseSubscriptions(ctx, bounds, subscription_ids);
+    const rows = await measureSubscriptions(ctx, meter, bounds, chosen.subscriptions);
+    return { from: iso(start), to: iso(end), is_complete: chosen.is_complete, rows };
+  },
+});
+
+interface Chosen {
+  subscriptions: { id: number; started_at: string }[];
+  is_complete: boolean;
+}
+
+/** The subscriptions that are asked for, or those with the most events. */
+async function chooseSubscriptions(
+  ctx: Context,
+  bounds: { start_ms: number; end_ms: number },
+  ids: readonly number[] | undefined,
+): Promise<Chosen> {
+  const tx = readTx(ctx);
+  if (ids !== undefined) {
+    const subscriptions = await listSubscriptionStarts(tx, ids);
+    const known = new Set(subscriptions.map(({ id }) => id));
+    const unknown = ids.findIndex((id) => !known.has(id));
+    if (unknown >= 0) throw invalid(`/subscription_ids/${unknown}`, "names no subscription of this company");
+    return { subscriptions, is_complete: true };
+  }
+  const { company_id } = scopeOf(ctx.actor);
+  const groups = await ctx.usage.aggregate(
+    {
+      company_id,
+      ...bounds,
+      group_by: ["subscription"],
+      time_zone: "UTC",
+      max_groups: LIMITS.meter_try_groups,
+      max_key_length: 1,
+    },
+    ctx.config.usage_query_timeout_ms,
+  );
+  const most = groups
+    .toSorted((a, b) => b.event_count - a.event_count)
+    .slice(0, LIMITS.meter_try_subscriptions)
+    .map(({ keys }) => Number(keys[0]));
+  const is_complete = most.length === groups.length;
+  return { subscriptions: await listSubscriptionStarts(tx, most), is_complete };
+}
+
+async function measureSubscriptions(
+  ctx: Context,
+  meter: Counting,
+  bounds: { start_ms: number; end_ms: number },
+  subscriptions: Chosen["subscriptions"],
+): Promise<MeterTrial["rows"]> {
+  const windows = subscriptions.map(({ id, started_at }) => ({
+    ...bounds,
+    subscription_id: id,
+    use: 0,
+    since_ms: Math.min(instant(started_at).epochMilliseconds, bounds.start_ms),
+    whole_ms: bounds.end_ms - bounds.start_ms,
+  }));
+  const { group_keys: keys } = meter;
+  const measured = await ctx.usage.measure(
+    {
+      company_id: scopeOf(ctx.actor).company_id,
+      uses: [{ meter, parts: { keys } }],
+      windows,
+      max_parts: LIMITS.meter_try_rows,
+    },
+    ctx.config.usage_query_timeout_ms,
+  );
+  return measured.flatMap((parts, i) =>
+    inOrder(parts).map(({ part, quantity, event_count, skipped_events }) => {
+      const values = typeof part === "number" ? [] : part;
+      return {
+        subscription_id: windows[i]?.subscription_id ?? 0,
+        group: Object.fromEntries(keys.map((key, position) => [key, values[position] ?? null])),
+        quantity,
+        event_count,
+        skipped_events,
+      };
+    }),
+  );
+}
+
+/** Parts in the order of the text of their keys. */
+function inOrder(parts: readonly Measured[]): Measured[] {
+  return parts.toSorted((a, b) => (JSON.stringify(a.part) < JSON.stringify(b.part) ? -1 : 1));
+}
+
+function event(type: NewEvent["type"], { id, code }: Meter): NewEvent {
+  return { type, data: { id, code } };
+}
