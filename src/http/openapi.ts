@@ -15,6 +15,7 @@ const TAGS: Record<string, string> = {
   Users: "People who sign in, and their roles.",
   Clients: "The company's customers.",
   Products: "What the company sells.",
+  Meters: "What counts of usage.",
   "Billing models": "Prices of products.",
   Subscriptions: "Clients' use of products under billing models.",
   "Billing model changes": "Plan changes: scheduled, applied and cancelled.",
