@@ -73,6 +73,9 @@ async function doEverything(): Promise<void> {
     await api("PUT", `${path}/${id}`, { name: "B" });
     await api("DELETE", `${path}/${id}`);
   }
+  const meter = await add("/meters", { code: "calls", name: "Calls", aggregation: "count" });
+  await api("PUT", `/meters/${meter.id}`, { name: "API calls" });
+  await api("DELETE", `/meters/${meter.id}`);
   const unused = await model(1);
   await api("PUT", `/billing-models/${unused.id}`, { name: "B", description: "" });
   await api("DELETE", `/billing-models/${unused.id}`);
