@@ -5,7 +5,8 @@ const LOOK_MS = 200;
 
 /** Has the Worker do one task after the other. */
 export class Assistant {
-  readonly #worker = new Worker(workerUrl("backup/backup_worker.ts"));
+  /** By itself it would have the environment of the process's start. */
+  readonly #worker = new Worker(workerUrl("backup/backup_worker.ts"), { env: environment() });
   readonly #isStopping: () => boolean;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -50,4 +51,10 @@ export class Assistant {
       over.abort();
     }
   }
+}
+
+function environment(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(process.env).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }

@@ -1,9 +1,11 @@
 /** The Worker of backups: the snapshot of SQLite's rows, hashes, encryption and uploads, beside the event loop. */
-import { copySqlite } from "../store/copy.sqlite.ts";
+import { copyPages, copySqlite } from "../store/copy.sqlite.ts";
+import { copyBytes } from "../store/copy_log.ts";
+import { type LogPosition, walkLog } from "../store/log_walk.ts";
 import type { BackupObject } from "./manifest.ts";
 import { storeObject } from "./objects.ts";
 import { openTarget } from "./open_target.ts";
-import { readFacts, type RowFacts } from "./row_queries.ts";
+import { documentsAfter, readFacts, type RowFacts } from "./row_queries.ts";
 
 /** What the Worker is asked to do. */
 export type Task =
@@ -12,12 +14,24 @@ export type Task =
   /** Reads what a copy holds. */
   | { kind: "facts"; path: string }
   /** Writes a file as an object. */
-  | { kind: "store"; url: string; name: string; path: string; recipient: string | null };
+  | { kind: "store"; url: string; name: string; path: string; recipient: string | null }
+  /** Copies a SQLite database, as it is at one instant, for its log to be replayed on. */
+  | { kind: "base"; from: string; to: string }
+  /** Finds the end of the last commit in SQLite's log. */
+  | { kind: "walk"; path: string; from: LogPosition | null }
+  /** Copies a part of SQLite's log. */
+  | { kind: "bytes"; path: string; to: string; start: number; end: number }
+  /** Lists the documents that were added since. */
+  | { kind: "documents"; path: string; after: number };
 
 export interface TaskResults {
   copy: null;
   facts: RowFacts;
   store: BackupObject;
+  base: null;
+  walk: LogPosition | null;
+  bytes: null;
+  documents: ReturnType<typeof documentsAfter>;
 }
 
 export type TaskAnswer = { result: TaskResults[Task["kind"]] } | { error: string };
@@ -43,6 +57,10 @@ async function perform(task: Task): Promise<TaskResults[Task["kind"]]> {
     return storeObject(openTarget(url), name, path, recipient);
   }
   if (task.kind === "facts") return readFacts(task.path);
-  copySqlite(task.from, task.to);
+  if (task.kind === "walk") return walkLog(task.path, task.from);
+  if (task.kind === "documents") return documentsAfter(task.path, task.after);
+  if (task.kind === "bytes") copyBytes(task.path, task.to, task.start, task.end);
+  else if (task.kind === "base") copyPages(task.from, task.to);
+  else copySqlite(task.from, task.to);
   return null;
 }

@@ -41,3 +41,25 @@ export function readFacts(path: string): RowFacts {
     database.close();
   }
 }
+
+/** The documents that rows above an id refer to, each content once, and the highest id. */
+export function documentsAfter(
+  path: string,
+  after: number,
+): { last_id: number; documents: { company_id: number; sha256: string; size: number }[] } {
+  const database = new Database(path, { readonly: true });
+  try {
+    database.run("PRAGMA busy_timeout = 5000");
+    return database.transaction(() => ({
+      last_id:
+        database.query<{ id: number | null }, []>("SELECT max(id) AS id FROM loan_documents").get()?.id ?? 0,
+      documents: database
+        .query<{ company_id: number; sha256: string; size: number }, [number]>(
+          "SELECT DISTINCT company_id, sha256, size FROM loan_documents WHERE id > ? ORDER BY company_id, sha256",
+        )
+        .all(after),
+    }))();
+  } finally {
+    database.close();
+  }
+}

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { openTarget } from "../backup/open_target.ts";
+import { describeRanges, listRanges } from "../backup/log/ranges.ts";
 import { listPoints, readPoint } from "../backup/points.ts";
 import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
@@ -87,4 +88,6 @@ async function list(from: string | undefined): Promise<void> {
   }
   if (rows.length === 0) return console.log(`There are no backups at ${target.url}`);
   printTable(rows, ["backup", "rows", "events", "documents", "database", "program", "encrypted"]);
+  const ranges = await listRanges(target);
+  if (ranges.length > 0) console.log(`By the log any instant can be restored of: ${describeRanges(ranges)}`);
 }

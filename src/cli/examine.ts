@@ -2,6 +2,8 @@ import { statfsSync, statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
+import { describeRanges, listRanges } from "../backup/log/ranges.ts";
+import { openTarget } from "../backup/open_target.ts";
 import { listCompanies } from "../billing/companies/service.ts";
 import type { Config } from "../core/config.ts";
 import { AppError } from "../core/errors.ts";
@@ -47,6 +49,7 @@ export async function examine(config: Config, stores: Stores, question: Question
     await check("loan documents", () =>
       stores.useRecords((deps) => examineDocuments(deps, question.read_documents)),
     ),
+    ...(config.backup_log === null ? [] : [await check("log", () => examineLog(config))]),
     examineSecret(config),
     await check("secrets in the database", () => stores.useRecords(examineSealing)),
     await check("FPX", () => examineFpx(config)),
@@ -105,6 +108,17 @@ async function examineRetention({ config, store }: Deps): Promise<string> {
     );
   const { usage_retention_months: months } = config;
   return months === null ? "off: events are kept for good" : `events are kept for ${months} months`;
+}
+
+/** From when to when an instant can be restored. */
+async function examineLog({ backup_url, backup_log }: Config): Promise<string> {
+  const ranges = await listRanges(openTarget(backup_url ?? ""));
+  const last = ranges
+    .map(({ to }) => to)
+    .toSorted()
+    .at(-1);
+  if (last === undefined) throw new Error("BACKUP_LOG is set and nothing is shipped");
+  return `shipped every ${(backup_log ?? 0) / 1_000} s; any instant can be restored of ${describeRanges(ranges)}`;
 }
 
 /** Writes into every company's audit log that the usage store was accepted, where it was. */

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
-import { openPoint, identityIn } from "../backup/restore/point.ts";
+import { openPoint, identityIn, type Point } from "../backup/restore/point.ts";
 import { readPlace } from "../backup/restore/place.ts";
 import { restorePoint, type Restored } from "../backup/restore/restore.ts";
+import { openPointAt } from "../backup/log/point_at.ts";
 import { readErasedIds } from "../backup/erased_ids.ts";
 import { openTarget } from "../backup/open_target.ts";
 import { readConfig } from "../core/config.ts";
@@ -14,7 +15,7 @@ import { openProgress } from "./progress.ts";
 export const restore: Command = {
   name: "restore",
   summary: "Restore a point of a backup into an empty place",
-  help: `Usage: ${PROGRAM} restore POINT --to FOLDER [--to postgres://…] [OPTIONS]
+  help: `Usage: ${PROGRAM} restore POINT --to FOLDER [--to postgres://…] [--until INSTANT] [OPTIONS]
 
 POINT is an instant as \`backup list\` shows it, or latest. FOLDER becomes a data directory and must be empty. With a
 postgres:// address, records go into that empty database in place of SQLite in the folder; either comes from either.
@@ -22,11 +23,14 @@ postgres:// address, records go into that empty database in place of SQLite in t
 Every object is checked before it is used, and a server refuses a folder whose restore was cut off. Debits wait after
 a restore: those that were sent after the point are unknown. Compare with the bank, then say \`collections resume\`.
 
+  --until INSTANT  what was committed up to that instant, such as 2026-11-23T14:30:00Z, by the log that BACKUP_LOG
+                   ships. \`backup list\` says from when to when there is one; \`latest\` takes the point that it needs
   --from URL       where the backups are (BACKUP_URL)
   --identity FILE  the age secret key of an encrypted backup, as age-keygen writes it`,
   operands: 1,
   options: {
     to: { type: "string", multiple: true },
+    until: { type: "string" },
     from: { type: "string" },
     identity: { type: "string" },
   },
@@ -39,9 +43,14 @@ a restore: those that were sent after the point are unknown. Compare with the ba
     const url = optional(words, "from") ?? config.backup_url;
     if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
     const target = openTarget(url);
-    const point = await openPoint(target, instant, identityOf(words) ?? config.backup_identity);
-    const { manifest } = point;
-    console.log(`Restoring the point of ${manifest.instant} into ${place.data_dir}`);
+    const identity = identityOf(words) ?? config.backup_identity;
+    const until = untilOf(words);
+    const point: Point & { instant?: string } =
+      until === null
+        ? await openPoint(target, instant, identity)
+        : await openPointAt(target, instant, until, { identity, onMissing: reportMissing });
+    const log = point.instant === undefined ? "" : `, with its log up to ${point.instant},`;
+    console.log(`Restoring the point of ${point.manifest.instant}${log} into ${place.data_dir}`);
     const progress = openProgress("");
     try {
       const needs = restoreNeeds(config, Temporal.Now.instant());
@@ -59,6 +68,24 @@ a restore: those that were sent after the point are unknown. Compare with the ba
     console.log("Debits are held: compare them with the bank, then say `collections resume`.");
   },
 };
+
+/** Errors: wrong words. */
+function untilOf(words: Arguments): Temporal.Instant | null {
+  const text = optional(words, "until");
+  if (text === undefined) return null;
+  try {
+    return Temporal.Instant.from(text);
+  } catch {
+    throw wrongWords("--until takes an instant with its offset, such as 2026-11-23T14:30:00Z");
+  }
+}
+
+function reportMissing(documents: readonly string[]): void {
+  if (documents.length > 0)
+    console.log(
+      `The backup lacks ${documents.length} documents that were missing or damaged: ${documents[0]}`,
+    );
+}
 
 /** The secret key of `--identity`, if it is given. Errors: throws where the file has none. */
 export function identityOf(words: Arguments): string | null {

@@ -11,6 +11,7 @@ import { releaseIdempotencyKeys } from "../idempotency/service.ts";
 import { randomPassword } from "../core/passwords.ts";
 import { removeSentBlocks } from "../usage/import/sent_block.ts";
 import { startBackups } from "../server/backups.ts";
+import { startShipping } from "../server/ship_log.ts";
 import { startJobs } from "../server/scheduler.ts";
 import { listen, type Server } from "../server/listen.ts";
 import { ACTIONS } from "./actions.ts";
@@ -34,11 +35,13 @@ export async function startServing(deps: Deps): Promise<Serving> {
   const server = await listen(deps, ACTIONS);
   const stopJobs = startJobs(deps);
   const stopBackups = startBackups(deps);
+  const stopShipping = await startShipping(deps);
   return {
     server,
     async stop() {
       stopBackups();
       await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
+      await stopShipping();
       await deps.close();
     },
   };

@@ -24,6 +24,7 @@ import {
   secretText,
   sellers,
   share,
+  shippingInterval,
   signingSecret,
   size,
   sizeInBytes,
@@ -187,6 +188,12 @@ export const SETTINGS = {
     "The age public key that backups are encrypted to; unset: they are not",
     ageRecipient,
   ),
+  backup_log: defineSetting(
+    "BACKUP_LOG",
+    null,
+    "How often what SQLite committed is shipped to BACKUP_URL, such as `PT10S`, so that any instant can be restored; unset: never",
+    shippingInterval,
+  ),
   /** Only behind a proxy that sets the header. */
   trust_proxy: defineSetting("TRUST_PROXY", "false", "Take the caller's address from X-Forwarded-For", flag),
   metrics_token: defineSetting(
@@ -335,6 +342,11 @@ export function readConfig(environment: Record<string, string | undefined>): Con
   if (values.metrics_port !== null && values.metrics_port !== 0 && values.metrics_port === values.port)
     problems.push("METRICS_PORT must be another than PORT");
   if (values.backup_at !== null && values.backup_url === null) problems.push("BACKUP_AT needs BACKUP_URL");
+  if (values.backup_log !== null && values.backup_url === null) problems.push("BACKUP_LOG needs BACKUP_URL");
+  if (values.backup_log !== null && values.database_url !== null)
+    problems.push(
+      "BACKUP_LOG must be unset with DATABASE_URL: PostgreSQL archives its log itself (archive_mode)",
+    );
   const { admin_email, admin_password } = values;
   if (typeof admin_email === "string" && typeof admin_password === "string") {
     const problem = passwordProblem(admin_password, admin_email);

@@ -103,6 +103,17 @@ export function duration(value: string): Temporal.Duration {
   throw new BadSetting("must be an ISO 8601 duration in hours, minutes and seconds, such as PT1H");
 }
 
+/** A duration in milliseconds, a second to an hour. */
+export function shippingInterval(value: string): number {
+  try {
+    const ms = Temporal.Duration.from(value).total("milliseconds");
+    if (ms >= 1_000 && ms <= 3_600_000) return ms;
+  } catch {
+    // answered below
+  }
+  throw new BadSetting("must be an ISO 8601 duration from PT1S to PT1H, such as PT10S");
+}
+
 export function seconds(value: string): number {
   const number = Number(value);
   if (/^\d+$/.test(value) && number >= 1 && number <= 3_600) return number * 1_000;

@@ -45,6 +45,7 @@ export function exposeMetrics(watched: Watched): void {
   exposeWaiting(watched);
   exposeUnproved(watched);
   exposeBackups(watched);
+  exposeLog(watched);
   exposeHolds(metrics, store, watched.watch.guards.clock);
   watched.watch.expose(metrics);
 }
@@ -140,6 +141,20 @@ function exposeUnproved({ metrics, store, config }: Watched): void {
     "meterhouse_bills_unproved",
     "Bills that do not follow from their events: those that the last verified backup had, and one for each company whose old usage is kept for one",
     async () => lastUnproved(config.data_dir) + (await listStopped(store.read)).length,
+  );
+}
+
+/** How long ago what is shipped of the log was committed; from the start on where nothing is. */
+function exposeLog({ metrics, store, clock }: Watched): void {
+  const started_at = clock.now();
+  metrics.gauge(
+    "meterhouse_backup_log_lag_seconds",
+    "How old the newest instant is that can be restored, with BACKUP_LOG",
+    () => {
+      if (!store.log) return undefined;
+      const until_ms = store.log.shipped_until_ms ?? started_at.epochMilliseconds;
+      return (clock.now().epochMilliseconds - until_ms) / 1_000;
+    },
   );
 }
 

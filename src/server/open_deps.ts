@@ -181,7 +181,7 @@ function takeDataDir(data_dir: string, log: Log): void {
 async function openTransactional(config: Config, backed_up = false): Promise<Store> {
   const { database_url, data_dir } = config;
   try {
-    return await openStore({ ...config, backed_up }, CONSTRAINTS);
+    return await openStore({ ...config, backed_up, ships_log: config.backup_log !== null }, CONSTRAINTS);
   } catch (error) {
     if (database_url === null && isDamage(error))
       throw damagedAtStart(`The database ${join(data_dir, "meterhouse.sqlite")}`, error);

@@ -27,6 +27,7 @@ export class CommitQueue {
   readonly #bounds: { group_ms: number; busy_ms: number };
   readonly #committed: () => void;
   readonly #waiting: Waiting[] = [];
+  readonly #pauses: (() => Promise<void>)[] = [];
   #draining: Promise<void> | null = null;
 
   /** `committed` is told of each commit before anyone else is. */
@@ -50,6 +51,14 @@ export class CommitQueue {
     });
   }
 
+  /** Runs `work` between two groups: what was committed is durable, and nothing is under way. Others wait meanwhile. */
+  pause<T>(work: () => Promise<T>): Promise<T> {
+    return new Promise<T>((resolve, fail) => {
+      this.#pauses.push(() => work().then(resolve, fail));
+      this.#draining ??= this.#drain();
+    });
+  }
+
   /** How many transactions wait for their turn. */
   get waiting(): number {
     return this.#waiting.length;
@@ -61,8 +70,10 @@ export class CommitQueue {
   }
 
   async #drain(): Promise<void> {
-    while (this.#waiting.length > 0) {
+    while (this.#waiting.length > 0 || this.#pauses.length > 0) {
       await endOfTurn();
+      await this.#pauses.shift()?.();
+      if (this.#waiting.length === 0) continue;
       const group: Waiting[] = [];
       try {
         const answers = await this.#commit(group);

@@ -7,6 +7,8 @@ export interface StoreLocation {
   data_dir: string;
   /** The operator's word that a fresh backup is there, for an upgrade that there is no way back from. */
   backed_up?: boolean;
+  /** Whether SQLite's log is to be shipped, which leaves it to whoever does. */
+  ships_log?: boolean;
 }
 
 /**
@@ -16,7 +18,7 @@ export interface StoreLocation {
 export async function openStore(location: StoreLocation, constraints: Constraints): Promise<Store> {
   if (location.database_url === null) {
     const { openSqlite } = await import("./sqlite.ts");
-    return openSqlite(`${location.data_dir}/meterhouse.sqlite`, constraints);
+    return openSqlite(`${location.data_dir}/meterhouse.sqlite`, constraints, location);
   }
   const { openPostgres } = await import("./postgres.ts");
   return openPostgres(location.database_url, constraints, location.backed_up);

@@ -19,12 +19,19 @@ import { ownLocks } from "./lock.ts";
 import { quickCheck } from "./quick_check.ts";
 import { logProblem } from "./sqlite_log.ts";
 import { migrateSqlite } from "./migrate.sqlite.ts";
-import type { Queries, Reads, Run, Store } from "./store.ts";
+import type { Queries, Reads, Run, ShippedLog, Store } from "./store.ts";
 
 const kit = columnKit(sqliteColumns);
 
-/** Opens (and makes, and migrates) the SQLite file. One writer behind a queue, one read-only connection. */
-export async function openSqlite(file: string, constraints: Constraints): Promise<Store> {
+/**
+ * Opens (and makes, and migrates) the SQLite file. One writer behind a queue, one read-only connection. With `ships_log`
+ * the log is left to whoever ships it.
+ */
+export async function openSqlite(
+  file: string,
+  constraints: Constraints,
+  { ships_log = false }: { ships_log?: boolean } = {},
+): Promise<Store> {
   mkdirSync(dirname(file), { recursive: true });
   const problem = await logProblem(`${file}-wal`);
   if (problem !== null) throw Object.assign(new Error(problem), { code: "SQLITE_CORRUPT" });
@@ -32,6 +39,8 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
   writer.run("PRAGMA journal_mode = WAL");
   // FULL: an answered write survives a power cut, not only a crash of the process.
   writer.run("PRAGMA synchronous = FULL");
+  // A checkpoint lets the next commit begin the log anew, over frames that were not shipped yet.
+  if (ships_log) writer.run("PRAGMA wal_autocheckpoint = 0");
   migrateSqlite(writer);
   // What a savepoint may have to undo stays in memory: a file of its own for each costs more than most transactions.
   writer.run("PRAGMA temp_store = MEMORY");
@@ -72,6 +81,7 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
       return observedTransaction(() => commits.add(bindToSpan(() => withHandle(work))));
     },
     lock: ownLocks(),
+    ...(ships_log ? { log: shippedLog(file, writer, commits, snapshot) } : {}),
     stats: async () => ({ waiting: commits.waiting, wal_bytes: await sizeOf(`${file}-wal`) }),
     serverTime: async () => null,
     check: () => quickCheck(file),
@@ -82,9 +92,34 @@ export async function openSqlite(file: string, constraints: Constraints): Promis
       await commits.idle();
       snapshot.end();
       reader.close();
-      writer.run("PRAGMA wal_checkpoint(TRUNCATE)");
+      // SQLite itself does it when the last connection closes; beside a server that ships the log nobody may.
+      if (!ships_log) writer.run("PRAGMA wal_checkpoint(TRUNCATE)");
       writer.close();
     },
+  };
+}
+
+function shippedLog(
+  file: string,
+  writer: Database,
+  commits: CommitQueue,
+  snapshot: ReadSnapshot,
+): ShippedLog {
+  const numberOf = (sql: string): number => Number(writer.prepare(sql).values()[0]?.[0]);
+  return {
+    path: `${file}-wal`,
+    shipped_until_ms: null,
+    pause: (work) => commits.pause(work),
+    touch() {
+      writer.run("BEGIN IMMEDIATE");
+      writer.run(`PRAGMA user_version = ${numberOf("PRAGMA user_version")}`);
+      writer.run("COMMIT");
+    },
+    truncate() {
+      snapshot.end();
+      return numberOf("PRAGMA wal_checkpoint(TRUNCATE)") === 0;
+    },
+    version: () => numberOf("PRAGMA data_version"),
   };
 }
 

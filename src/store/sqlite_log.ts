@@ -6,10 +6,10 @@ import { type FileBytes, lookInto } from "../core/file_bytes.ts";
 // the last of them: a broken one before a commit that others follow is damage. Decision 0199.
 // The format: https://www.sqlite.org/fileformat2.html#walformat
 
-const HEADER_BYTES = 32;
-const FRAME_BYTES = 24;
+export const HEADER_BYTES = 32;
+export const FRAME_BYTES = 24;
 const LITTLE_ENDIAN = 0x377f0682;
-const BIG_ENDIAN = 0x377f0683;
+export const BIG_ENDIAN = 0x377f0683;
 
 /** A process beside this one may be writing: what is wrong is still wrong a little later. */
 const LOOKS = 2;
@@ -58,13 +58,19 @@ function problemOf({ size, readAt }: FileBytes): string | null {
 }
 
 /** The running checksum of a log: two sums of words that add each other. */
-class Checksum {
+export class Checksum {
   readonly #is_big: boolean;
-  #first = 0;
-  #second = 0;
+  #first: number;
+  #second: number;
 
-  constructor(is_big: boolean) {
+  /** `sums`: those that it goes on from. */
+  constructor(is_big: boolean, [first, second]: readonly [number, number] = [0, 0]) {
     this.#is_big = is_big;
+    [this.#first, this.#second] = [first, second];
+  }
+
+  get sums(): [number, number] {
+    return [this.#first, this.#second];
   }
 
   add(bytes: Buffer): void {

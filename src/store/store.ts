@@ -43,6 +43,25 @@ export interface StoreState {
   wal_bytes: number | null;
 }
 
+/**
+ * SQLite's log of a store that is opened to ship it: nothing checkpoints it but `truncate`. All of it but `pause` runs
+ * while paused. Decision 0181.
+ */
+export interface ShippedLog {
+  /** The file. */
+  readonly path: string;
+  /** Runs `work` while no transaction is under way and all that was committed is durable. */
+  pause<T>(work: () => Promise<T>): Promise<T>;
+  /** Commits what changes nothing, so that the log has a frame. Errors: throws while another process writes. */
+  touch(): void;
+  /** Checkpoints the log and empties its file. Returns whether nobody was in the way. */
+  truncate(): boolean;
+  /** A number that changes with each commit of another connection, and with none of this store. */
+  version(): number;
+  /** Unix ms up to which what was committed is shipped; null: nothing yet. For metrics. */
+  shipped_until_ms: number | null;
+}
+
 /** The transactional store, on SQLite or PostgreSQL. */
 export interface Store {
   readonly dialect: "sqlite" | "postgres";
@@ -60,6 +79,8 @@ export interface Store {
    */
   tx<T>(work: (q: Queries) => Promise<T>): Promise<T>;
   readonly lock: TakeLock;
+  /** On SQLite, where it is opened to ship its log. */
+  readonly log?: ShippedLog;
   stats(): Promise<StoreState>;
   /** The time of the database server, by a clock of its own; null where there is none. Errors: as `ping`. */
   serverTime(): Promise<Temporal.Instant | null>;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { MANIFEST_FORMAT, type Manifest, manifestName, objectsOf } from "../../src/backup/manifest.ts";
+import { recordName } from "../../src/backup/log/record.ts";
 import { listPoints, newestPoint, readPoint } from "../../src/backup/points.ts";
 import { applyRetention, pointsToKeep } from "../../src/backup/retention.ts";
 import { piecesOf, type Target } from "../../src/backup/target.ts";
@@ -113,4 +114,27 @@ test("a manifest that can't be read lets no object be removed", async () => {
   const failure = await applyRetention(target, KEEP, NOW).catch(String);
   expect(failure).toContain("its format is 2, this program reads 1");
   expect(target.objects.has("usage/0/1")).toBe(true);
+});
+
+test("with a log any instant of the last days stays, and what is older keeps points alone", async () => {
+  const target = memoryTarget();
+  const instants = ["20T02", "21T02", "21T10", "22T02", "23T02"].map((text) => `2026-11-${text}:00:00.000Z`);
+  const logOf = (point: string) => {
+    const record = recordName(point, { n: 1, kind: "base", instant: point });
+    return [record, `log/${point}/wal/1-00000000`, `log/${point}/bases/1-00000000`];
+  };
+  for (const point of instants) {
+    target.objects.set(manifestName(point), JSON.stringify(pointOf(point, [])));
+    for (const name of logOf(point)) target.objects.set(name, "x");
+  }
+  const newer = "2026-11-23T12:00:01.000Z";
+  for (const name of logOf(newer)) target.objects.set(name, "x");
+  await applyRetention(target, { days: 2, weeks: 4, months: 0 }, NOW);
+  // That of the 21st at 10:00 reaches to the 22nd at 02:00, less than two days ago.
+  const kept = [...instants.slice(2), newer].flatMap(logOf);
+  const left = [...target.objects.keys()].filter((name) => name.startsWith("log/"));
+  expect(left.toSorted()).toEqual(kept.toSorted());
+  expect(await listPoints(target)).toEqual(instants.slice(2));
+  await applyRetention(target, { days: 1, weeks: 4, months: 0 }, NOW);
+  expect(await listPoints(target)).toEqual(instants.slice(3));
 });

@@ -4,6 +4,8 @@ export interface S3Server {
   readonly objects: Map<string, Uint8Array>;
   /** Parts of uploads that came in, by size: those of one upload in any order. */
   readonly parts: number[];
+  /** Whether nothing is answered as it should be. */
+  is_gone: boolean;
   stop(): Promise<void>;
 }
 
@@ -56,9 +58,11 @@ export function startS3(): S3Server {
     );
   }
 
+  const state = { is_gone: false };
   const server = Bun.serve({
     port: 0,
     async fetch(request) {
+      if (state.is_gone) return new Response("<Error><Code>AccessDenied</Code></Error>", { status: 403 });
       const is_signed = /^AWS4-HMAC-SHA256 .*Signature=[0-9a-f]{64}$/.test(
         request.headers.get("authorization") ?? "",
       );
@@ -80,5 +84,6 @@ export function startS3(): S3Server {
       return object === undefined ? missing() : new Response(object.slice());
     },
   });
-  return { url: `http://localhost:${server.port}`, objects, parts, stop: () => server.stop(true) };
+  const url = `http://localhost:${server.port}`;
+  return Object.assign(state, { url, objects, parts, stop: () => server.stop(true) });
 }

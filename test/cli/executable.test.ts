@@ -193,7 +193,7 @@ test.skipIf(lacks !== undefined)(
   "the rehearsal of docs/operations.md: what was imported and billed is there after the data were deleted",
   async () => {
     const page = readFileSync(join(import.meta.dir, "../../docs/operations.md"), "utf8");
-    const rehearsal = page.slice(page.indexOf("### Rehearse"), page.indexOf("## PostgreSQL"));
+    const rehearsal = page.slice(page.indexOf("### Rehearse"), page.indexOf("## Restore any instant"));
     const at = join(place, "ops");
     mkdirSync(join(at, "bin"), { recursive: true });
     symlinkSync(program, join(at, "bin", "meterhouse"));

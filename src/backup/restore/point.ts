@@ -8,6 +8,10 @@ export interface Point {
   readonly manifest: Manifest;
   /** Fetches an object into a new file and checks its bytes. Errors: throws what is damaged or missing, by its name. */
   fetch(object: BackupObject, path: string): Promise<void>;
+  /** What is restored in its place, once it is made in an empty folder: the point with its log up to an instant. */
+  prepare?(scratch: string): Promise<Point>;
+  /** Whether the events of its segments go beyond its cut. */
+  readonly is_cut?: boolean;
 }
 
 /**
