@@ -24,9 +24,13 @@ function findEngine(): "docker" | "buildah" | null {
   return output("buildah", "version") === null ? null : "buildah";
 }
 
-/** Serves with a read-only root and a new volume, until it is healthy; SIGTERM must end it with 0. */
+/**
+ * Serves with a read-only root and a new volume, until it is healthy; takes and verifies a backup, for which a command
+ * unpacks DuckDB by itself. SIGTERM must end it with 0.
+ */
 async function tryImage(): Promise<void> {
-  const id = output("docker", "run", "-d", "--read-only", "--cap-drop=ALL", "-v", "/data", tag);
+  const backups = ["-e", "BACKUP_URL=file:///data/backups"];
+  const id = output("docker", "run", "-d", "--read-only", "--cap-drop=ALL", "-v", "/data", ...backups, tag);
   if (id === null) throw new Error(`Cannot run ${tag}`);
   try {
     let is_healthy = false;
@@ -35,6 +39,8 @@ async function tryImage(): Promise<void> {
       is_healthy = output("docker", "exec", id, "/usr/local/bin/meterhouse", "health", "--ready") !== null;
     }
     if (!is_healthy) throw new Error(`${tag} does not get ready: ${output("docker", "logs", id)}`);
+    for (const words of [["backup"], ["backup", "verify"]])
+      run("docker", "exec", id, "/usr/local/bin/meterhouse", ...words);
     run("docker", "stop", "--time", "15", id);
     const code = output("docker", "inspect", "--format", "{{.State.ExitCode}}", id);
     if (code !== "0") throw new Error(`${tag} ended with ${code} on SIGTERM`);

@@ -5,6 +5,7 @@ import { describeReport, saveReport, scratchOf } from "../backup/verify/report.t
 import { verifyPoint } from "../backup/verify/verify.ts";
 import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
+import { offerDataDir } from "../core/unpack.ts";
 import { restoreNeeds } from "../server/restore_needs.ts";
 import { type Arguments, optional } from "./command.ts";
 import { openProgress } from "./progress.ts";
@@ -16,6 +17,7 @@ const SEEDS = 1_000_000;
 /** `backup verify [POINT]`: prints the report. Errors: throws where anything differs. */
 export async function verifyBackup(words: Arguments, instant = "latest"): Promise<void> {
   const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
+  offerDataDir(config.data_dir);
   const url = optional(words, "from") ?? config.backup_url;
   if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
   const bills = wholeNumber(words, "bills") ?? BILLS;

@@ -4,7 +4,9 @@ import { ROLES } from "../usage/import/columns_sql.ts";
 import type { RoleSources } from "../usage/import/column_sources.ts";
 import { openUsageFile } from "../usage/import/file.ts";
 import { FILE_FORMATS, type FileFormat } from "../usage/import/file_head.ts";
+import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
+import { offerDataDir } from "../core/unpack.ts";
 import { type Command, optional, type Arguments, withDeps } from "./command.ts";
 import { listCompaniesAction } from "./company.ts";
 import { importHere } from "./import_here.ts";
@@ -49,8 +51,10 @@ Works beside a running server, and with --server through one elsewhere: the file
     const rejects = optional(words, "rejects") ?? `${path}.rejects.ndjson`;
     checkPaths(path, rejects);
     const format = formatOf(words, path);
+    const { data_dir } = readConfig({ LOG_LEVEL: "warn", ...process.env });
+    offerDataDir(data_dir);
     const file = await openUsageFile(path, format, sourcesOf(words));
-    const work = { path, file, format, rejects };
+    const work = { path, file, format, rejects, data_dir };
     try {
       const server = await findServer(words);
       if (server !== null) return await importAt(server, words, work);

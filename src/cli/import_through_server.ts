@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
@@ -30,15 +30,26 @@ const PAUSE_MS = 1_000;
  */
 export async function importThrough(
   place: UsagePlace,
-  work: ImportWork & { format: FileFormat },
+  work: ImportWork & { format: FileFormat; data_dir: string },
 ): Promise<void> {
-  const { path, format } = work;
-  const folder = mkdtempSync(join(tmpdir(), "meterhouse-import-"));
+  const { path, format, data_dir } = work;
+  const folder = makeFolder(data_dir);
   try {
     await postJson(place, "/imports", { file: basename(path), format });
     await importFile(work, () => sendBlocks(place, work, folder));
   } finally {
     rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** Among temporary files; in DATA_DIR where those may not be written, as in a container with a read-only root. */
+function makeFolder(data_dir: string): string {
+  const name = "meterhouse-import-";
+  try {
+    return mkdtempSync(join(tmpdir(), name));
+  } catch (error) {
+    if (existsSync(data_dir)) return mkdtempSync(join(data_dir, name));
+    throw error;
   }
 }
 

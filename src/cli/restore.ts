@@ -8,6 +8,7 @@ import { openTarget } from "../backup/open_target.ts";
 import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
 import { PROGRAM } from "../core/program_files.ts";
+import { offerDataDir } from "../core/unpack.ts";
 import { restoreNeeds } from "../server/restore_needs.ts";
 import { type Arguments, type Command, optional } from "./command.ts";
 import { openProgress } from "./progress.ts";
@@ -40,6 +41,7 @@ a restore: those that were sent after the point are unknown. Compare with the ba
     const { to = [] } = words.values;
     const place = readPlace(Array.isArray(to) ? to.map(String) : []);
     const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
+    offerDataDir(config.data_dir);
     const url = optional(words, "from") ?? config.backup_url;
     if (url === null) throw wrongWords("Say where the backups are: --from URL, or BACKUP_URL");
     const target = openTarget(url);

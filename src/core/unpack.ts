@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  existsSync,
   fsyncSync,
   mkdirSync,
   openSync,
@@ -30,9 +31,10 @@ const ABANDONED_MS = 600_000;
 
 const offered: string[] = [];
 
-/** Lets files be unpacked into this folder where the user has no cache folder. */
-export function offerFolder(path: string): void {
-  if (!offered.includes(path)) offered.push(path);
+/** Lets files be unpacked into `DATA_DIR/cache`, if DATA_DIR is there, where the user has no cache folder. */
+export function offerDataDir(data_dir: string): void {
+  const path = join(data_dir, "cache");
+  if (existsSync(data_dir) && !offered.includes(path)) offered.push(path);
 }
 
 /** Where files may be unpacked, the best place first. */

@@ -11,7 +11,7 @@ import { openMetrics } from "../app/metrics.ts";
 import { Refusals } from "../core/rejection_limiter.ts";
 import { openSecrets } from "../core/secret_box.ts";
 import { randomSecret } from "../core/random_secrets.ts";
-import { offerFolder } from "../core/unpack.ts";
+import { offerDataDir } from "../core/unpack.ts";
 import type { ReadFree } from "../core/disk_reserve.ts";
 import type { ReadClocks } from "../core/guarded_clock.ts";
 import type { Clock } from "../core/time.ts";
@@ -171,7 +171,7 @@ async function openTracing({ otlp_endpoint, traces_share }: Config, log: Log): P
 /** Errors: throws when the folder can't be used. */
 function takeDataDir(data_dir: string, log: Log): void {
   openDataDir(data_dir);
-  offerFolder(join(data_dir, "cache"));
+  offerDataDir(data_dir);
   const open_to_others = makePrivate(data_dir);
   if (open_to_others.length > 0)
     log.warn({ files: open_to_others }, "others may read these files, which belong to another user");

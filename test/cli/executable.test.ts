@@ -184,6 +184,25 @@ describe("the executable", () => {
     server.kill("SIGTERM");
     expect(await server.exited).toBe(0);
   });
+
+  test("writes nowhere but in DATA_DIR where nothing else may be written: imports, backs up, verifies, restores", async () => {
+    const { HOME: _, ...others } = env;
+    const data_dir = join(folder, "data", "var");
+    const there = {
+      ...others,
+      DATA_DIR: data_dir,
+      TMPDIR: "/proc/nowhere",
+      BACKUP_URL: `file://${place}/points`,
+    };
+    for (const words of [
+      ["import", "usage", join(folder, "usage.csv"), "--company", "1"],
+      ["backup"],
+      ["backup", "verify"],
+      ["restore", "latest", "--to", join(data_dir, "restored")],
+    ])
+      expect(await run(words, there, program, folder)).toMatchObject({ code: 0, err: "" });
+    expect(readdirSync(join(data_dir, "cache"))).toHaveLength(1);
+  });
 });
 
 const lacks = ["bash", "jq", "curl", "awk"].find((tool) => !Bun.which(tool));

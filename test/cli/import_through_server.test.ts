@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { rmSync } from "node:fs";
+import { readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { addCatalog } from "../billing/subscriptions/fixtures.ts";
 import type { Api, Json } from "../support/harness.ts";
@@ -75,6 +75,15 @@ test("a file is the same events, rejected rows and reasons as without a server, 
   });
 });
 
+test("needs no folder for temporary files where DATA_DIR can be written", async () => {
+  const file = await write("read_only.csv", `external_subscription_id,timestamp,usage\nhere,${T0 - 1},1\n`);
+  await serveHere(place.env, async () => {
+    const words = ["import", "usage", file];
+    expect(counts(await run(words, { ...place.env, TMPDIR: "/proc/nowhere" }))).toEqual([1, 0, 0]);
+    expect(readdirSync(place.data_dir).filter((name) => name.startsWith("meterhouse-import-"))).toEqual([]);
+  });
+});
+
 test("expressions are evaluated where the command runs, and rows without ids of a grown file count once", async () => {
   const lines = Array.from({ length: 50 }, (_, i) => `here,${i},${i + 1}`);
   const options = ["--subscription", "s", "--timestamp", `${T0} + n`, "--usage", "a * 2"];
@@ -88,7 +97,7 @@ test("expressions are evaluated where the command runs, and rows without ids of 
     );
     expect(counts(grown)).toEqual([30, 20, 0]);
     const { data } = await search(api, { aggregate: true, external_subscription_ids: ["here"] });
-    expect(data[0]).toMatchObject({ event_count: 50, total_usage: 50 * 51 });
+    expect(data[0]).toMatchObject({ event_count: 51, total_usage: 50 * 51 + 1 });
     const other = await write("other/grown.csv", `s,n,a\nhere,1000,1\n`);
     expect((await importFile(other, ...options)).err).toContain("another grown.csv was imported before");
   });

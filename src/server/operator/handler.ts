@@ -1,7 +1,7 @@
 import type { Static, TObject } from "@sinclair/typebox";
 import type { Deps } from "../../app/deps.ts";
 import { AppError, notFound } from "../../core/errors.ts";
-import { exitCodeOf } from "../../core/exit_codes.ts";
+import { EXIT, exitCodeOf } from "../../core/exit_codes.ts";
 import { decode } from "../../core/validate.ts";
 import { vouchFor } from "../../http/authentication.ts";
 import { readJson } from "../../http/body.ts";
@@ -104,8 +104,8 @@ function streamOf(deps: Deps, action: Action, input: Static<TObject>): Response 
         .then(
           (result) => send({ result }),
           (error: unknown) => {
-            if (!(error instanceof AppError))
-              deps.log.error({ err: error, action: action.name }, "action failed");
+            const is_of_caller = error instanceof AppError || exitCodeOf(error) === EXIT.wrong_words;
+            if (!is_of_caller) deps.log.error({ err: error, action: action.name }, "action failed");
             send({ error: reasonOf(error), exit_code: exitCodeOf(error) });
           },
         )
