@@ -27,6 +27,8 @@ export interface OperationMetadata {
   readonly unaudited?: boolean;
   /** It writes money by what time it is: while the clock can't be trusted it is refused. Decision 0198. */
   readonly waits_for_clock?: boolean;
+  /** It signs somebody in, closes access or frees room: it goes on while the disk is almost full. Decision 0197. */
+  readonly uses_reserve?: boolean;
   /** Fields of its input that no audit entry has: they may name a person. */
   readonly withholds?: readonly string[];
   /** It has an audit entry although it changes nothing, because it discloses much. */

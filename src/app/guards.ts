@@ -38,11 +38,3 @@ export class Guards {
     });
   }
 }
-
-/** What closes access or frees room, by the verb of its name. */
-const USES_RESERVE = /^(delete|end|prune|revoke|sweep)_|^logout$/;
-
-/** Whether an operation may use the reserve: also what only reads, whose audit entry is all that it writes. */
-export function usesReserve({ name, permission }: { name: string; permission: string }): boolean {
-  return permission.endsWith(":read") || permission === "session:open" || USES_RESERVE.test(name);
-}

@@ -3,7 +3,6 @@ import { type Actor, type Permission, may } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { span } from "../core/trace.ts";
 import { useReserve } from "../core/disk_reserve.ts";
-import { usesReserve } from "./guards.ts";
 import type { Outcome } from "./metrics.ts";
 import type { Context, OperationMetadata } from "./context.ts";
 
@@ -72,6 +71,11 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
       request_id: ctx.request_id,
     });
   }
+}
+
+/** Also what only reads may: its audit entry is all that it writes. */
+function usesReserve({ permission, uses_reserve = false }: OperationMetadata): boolean {
+  return uses_reserve || permission.endsWith(":read");
 }
 
 function withoutFields(input: unknown, fields: readonly string[] | undefined): unknown {

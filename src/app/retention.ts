@@ -19,6 +19,7 @@ export function retention({ name, permission, deletions }: Retention) {
     name,
     permission,
     unaudited: true,
+    uses_reserve: true,
     input: Nothing,
     output: Nothing,
     async run(ctx) {

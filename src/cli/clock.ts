@@ -48,8 +48,8 @@ meterhouse_money_held say so.
 
   clock         shows the time, and what it is compared with
   clock accept  says that the clock is right as it is now; the jobs go on once it has been steady for 15 minutes. It
-                works beside a running server, and for the next start. With PostgreSQL nobody needs to: the jobs go
-                on when its server's clock agrees`,
+                works beside a running server, and for a start within five minutes. With PostgreSQL nobody needs to:
+                the jobs go on when its server's clock agrees`,
   operands: 1,
   remote: true,
   options: {},

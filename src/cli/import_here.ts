@@ -27,6 +27,8 @@ export async function importHere(
   work: ImportWork & { format: FileFormat },
 ): Promise<void> {
   const { path, format } = work;
+  // Much is written: it must stop while the disk still has its reserve.
+  await deps.guards.disk.watch();
   await call(commandContext(deps, company_id), startUsageImport, { file: basename(path), format });
   await importFile(work, () => storeHere(deps, company_id, work));
 }

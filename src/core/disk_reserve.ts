@@ -79,6 +79,11 @@ export class DiskReserve {
     });
   }
 
+  /** Reads the bytes that may be written beside the reserve; negative below it. */
+  async readRoom(): Promise<number> {
+    return (await this.#readFree()) - this.#reserve_bytes;
+  }
+
   /** Looks now. A disk that does not answer changes nothing: what is written to it fails by itself. */
   async look(): Promise<void> {
     const free_bytes = await this.#readFree().catch(() => Number.NaN);

@@ -114,6 +114,7 @@ export const updateForm = operation({
 export const deleteForm = operation({
   name: "delete_form",
   permission: "forms:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {

@@ -64,7 +64,9 @@ export const LIMITS = {
   usage_sent_text_bytes: 32 * 1024 * 1024,
   /** Rows sampled for the keys of a file. */
   usage_import_sample: 10_000,
-  /** Events of an erasure that lose their metadata at once. */
+  /** Events of an erasure that are looked for at once, which reads all that are erased already. */
+  usage_erasure_found: 100_000,
+  /** Those that lose their metadata at once. */
   usage_erasure_events: 10_000,
   /** Events that are removed at once when they are older than USAGE_RETENTION_MONTHS. */
   usage_removal_events: 50_000,

@@ -122,8 +122,10 @@ export interface ExportOptions {
   timeout_ms: number;
   /** Events sorted at once: by usage and for Parquet all are; one with long metadata counts as several. */
   max_sorted: number;
-  /** The size of a Parquet file, which also uses at most half of the free disk. */
+  /** The size of a Parquet file. */
   max_file_bytes: number;
+  /** Reads the bytes that are left of the disk beside its reserve: the file may be as large as what is left then. */
+  readRoom: () => Promise<number>;
   signal: AbortSignal;
 }
 

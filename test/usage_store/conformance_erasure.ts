@@ -75,6 +75,7 @@ export function erasureCases({ store, company }: Subject): void {
     const company_id = await company([event]);
     const neighbour = await company([other]);
     await store().erase(company_id, []);
+    await store().erase(company_id, [crypto.randomUUID()]);
     await store().erase(company_id, [event.id, other.id, crypto.randomUUID()]);
     await store().erase(company_id, [event.id, event.id]);
     expect([...(await metadataOf(company_id)).values()]).toEqual([ERASED]);

@@ -100,6 +100,7 @@ export const rotateApiKey = operation({
 export const revokeApiKey = operation({
   name: "revoke_api_key",
   permission: "api_keys:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>
@@ -118,6 +119,7 @@ export const revokeApiKey = operation({
 export const exchangeApiKey = operation({
   name: "exchange_api_key",
   permission: "session:open",
+  uses_reserve: true,
   input: ExchangeApiKey,
   output: LoginResponse,
   async run(ctx, { clientId, clientSecret }) {

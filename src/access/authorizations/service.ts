@@ -21,6 +21,7 @@ export const listAuthorizations = operation({
 export const endAuthorization = operation({
   name: "end_authorization",
   permission: "profile:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {

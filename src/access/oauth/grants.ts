@@ -44,6 +44,7 @@ export function pageExpired(): AppError {
 export const openAuthorization = operation({
   name: "open_authorization",
   permission: "session:open",
+  uses_reserve: true,
   input: Type.Object({ origin: Type.String(), query: AuthorizationQuery }),
   output: Type.Object({ transaction: Type.String(), authorization: PendingAuthorization }),
   async run({ store, now }, { origin, query }) {
@@ -84,6 +85,7 @@ export const findWaitingAgent = operation({
 export const refuseAuthorization = operation({
   name: "refuse_authorization",
   permission: "session:open",
+  uses_reserve: true,
   input: Type.Object({ id: Id, origin: Type.String() }),
   output: RedirectTarget,
   async run({ store }, { id, origin }) {
@@ -100,6 +102,7 @@ export const refuseAuthorization = operation({
 export const signInToAuthorize = operation({
   name: "sign_in_to_authorize",
   permission: "session:open",
+  uses_reserve: true,
   input: Login,
   output: Type.Object({ user: User, version: Type.Integer() }),
   async run(ctx, login) {

@@ -21,6 +21,7 @@ import { findToken, insertTokens, markUsed, type TokenWithGrant } from "./token_
 export const exchangeCode = operation({
   name: "exchange_code",
   permission: "session:open",
+  uses_reserve: true,
   input: CodeGrant,
   output: IssuedTokens,
   run: (ctx, { client_id, code, code_verifier, redirect_uri }) =>
@@ -40,6 +41,7 @@ export const exchangeCode = operation({
 export const refreshTokens = operation({
   name: "refresh_tokens",
   permission: "session:open",
+  uses_reserve: true,
   input: RefreshGrant,
   output: IssuedTokens,
   run: (ctx, { client_id, refresh_token }) =>
@@ -53,6 +55,7 @@ export const refreshTokens = operation({
 export const revokeToken = operation({
   name: "revoke_token",
   permission: "session:open",
+  uses_reserve: true,
   input: RevokedToken,
   output: Nothing,
   async run(ctx, { client_id, token: secret }) {

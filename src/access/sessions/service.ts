@@ -21,6 +21,7 @@ import { readTx, transaction } from "../../app/transaction.ts";
 export const login = operation({
   name: "login",
   permission: "session:open",
+  uses_reserve: true,
   input: Login,
   output: LoginResponse,
   async run(ctx, input) {
@@ -76,6 +77,7 @@ export const changePassword = operation({
 export const logout = operation({
   name: "logout",
   permission: "profile:write",
+  uses_reserve: true,
   target: "user",
   input: Nothing,
   output: Nothing,

@@ -90,6 +90,7 @@ export const updateUser = operation({
 export const deleteUser = operation({
   name: "delete_user",
   permission: "users:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>

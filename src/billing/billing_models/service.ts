@@ -108,6 +108,7 @@ export const updateBillingModel = operation({
 export const deleteBillingModel = operation({
   name: "delete_billing_model",
   permission: "billing_models:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>

@@ -71,6 +71,7 @@ export const updateClient = operation({
 export const deleteClient = operation({
   name: "delete_client",
   permission: "clients:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>

@@ -73,6 +73,7 @@ export const updateMeter = operation({
 export const deleteMeter = operation({
   name: "delete_meter",
   permission: "meters:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>

@@ -62,6 +62,7 @@ export const updateProduct = operation({
 export const deleteProduct = operation({
   name: "delete_product",
   permission: "products:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>

@@ -75,6 +75,7 @@ export const updateEmandateProduct = operation({
 export const deleteEmandateProduct = operation({
   name: "delete_emandate_product",
   permission: "emandate:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>

@@ -124,6 +124,7 @@ export const updateLoanApplication = operation({
 export const deleteLoanApplication = operation({
   name: "delete_loan_application",
   permission: "borrowing:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {

@@ -86,6 +86,7 @@ export const grantConsent = operation({
 export const revokeConsent = operation({
   name: "revoke_consent",
   permission: "borrowing:write",
+  uses_reserve: true,
   input: RevokeConsent,
   output: Consent,
   run: (ctx, { id, reason = null }) =>

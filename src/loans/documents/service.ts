@@ -118,6 +118,7 @@ export const uploadLoanDocument = operation({
 export const deleteLoanDocument = operation({
   name: "delete_loan_document",
   permission: "borrowing:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {
@@ -158,6 +159,7 @@ export const rejectLoanDocument = operation({
 export const sweepLoanDocuments = operation({
   name: "sweep_loan_documents",
   permission: "lending:write",
+  uses_reserve: true,
   unaudited: true,
   input: Nothing,
   output: SweptDocuments,

@@ -119,6 +119,7 @@ export const pauseLoanProgram = operation({
 export const deleteLoanProgram = operation({
   name: "delete_loan_program",
   permission: "lending:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {

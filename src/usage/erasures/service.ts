@@ -3,6 +3,7 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
+import { chunks } from "../../core/chunk.ts";
 import { invalid } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
@@ -91,14 +92,17 @@ async function carryOut(
   if (last !== undefined) await usage.erase(company_id, unpackIds(last));
   while (!ctx.background.is_stopping) {
     const query = { company_id, ...conditions, last_seq: until };
-    const ids = await usage.findUnerased(query, LIMITS.usage_erasure_events, LIMITS.usage_check_ms);
-    if (ids.length === 0) {
+    const found = await usage.findUnerased(query, LIMITS.usage_erasure_found, LIMITS.usage_check_ms);
+    if (found.length === 0) {
       await transaction(ctx, (tx) => queries.finishErasure(tx, id));
       return true;
     }
-    // Before the metadata goes: a restored store erases by them.
-    await transaction(ctx, (tx) => queries.insertErasedIds(tx, id, ids));
-    await usage.erase(company_id, ids);
+    for (const ids of chunks(found, LIMITS.usage_erasure_events)) {
+      if (ctx.background.is_stopping) return false;
+      // Before the metadata goes: a restored store erases by them.
+      await transaction(ctx, (tx) => queries.insertErasedIds(tx, id, ids));
+      await usage.erase(company_id, ids);
+    }
   }
   return false;
 }

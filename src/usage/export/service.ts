@@ -45,6 +45,7 @@ export const exportUsage = operation({
       timeout_ms: LIMITS.usage_export_ms,
       max_sorted: LIMITS.usage_export_sorted,
       max_file_bytes: LIMITS.usage_export_file_bytes,
+      readRoom: () => ctx.guards.disk.readRoom(),
     };
     const body = await createDownloadStream(
       (write, signal) => ctx.usage.export(query, write, { ...limits, signal }),

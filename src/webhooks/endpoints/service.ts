@@ -83,6 +83,7 @@ export const updateWebhook = operation({
 export const deleteWebhook = operation({
   name: "delete_webhook",
   permission: "webhooks:write",
+  uses_reserve: true,
   input: ById,
   output: Nothing,
   run: (ctx, { id }) =>

@@ -252,6 +252,13 @@ describe("what is refused", () => {
     }
   }, 120_000);
 
+  test("while less than DISK_RESERVE is free, and it stores nothing", async () => {
+    const file = await write("reserve.csv", `external_subscription_id,timestamp,usage\n007,${T0 + 5},77\n`);
+    const low = await runHere(["import", "usage", file], { ...place.env, DISK_RESERVE: "900000GB" });
+    expect([low.code, low.err]).toEqual([1, expect.stringContaining("the disk is almost full")]);
+    expect(counts(await importFile(file))).toEqual([1, 0, 0]);
+  }, 30_000);
+
   test("while a server runs, and without --company where there are two", async () => {
     const file = await write("g.csv", `external_subscription_id,timestamp,usage\n007,${T0},77\n`);
     const server = await startServer(place.env);

@@ -57,6 +57,25 @@ test("a store closes with a block that is staged and never loaded, which leaves 
   await again.close();
 });
 
+test("of blocks that are staged and not loaded a few are held; the others can be loaded all the same", async () => {
+  const store = await openStore();
+  const staged: WeakRef<EventBlock>[] = [];
+  const first = await eventBlock(1, 10);
+  await store.stage(1, first);
+  for (let i = 1; i < 12; i++) {
+    const block = await eventBlock(i * 10 + 1, i * 10 + 10);
+    staged.push(new WeakRef(block));
+    await store.stage(1, block);
+  }
+  await Bun.sleep(1);
+  Bun.gc(true);
+  const held = staged.map((block) => block.deref()).filter((block) => block !== undefined);
+  expect(held.length).toBeLessThan(8);
+  for (const block of [first, ...held])
+    expect(await store.load(1, block, NOW_MS)).toMatchObject({ accepted: 10, left: [] });
+  await store.close();
+});
+
 test("blocks that were loaded are held no longer: a server loads any number of them", async () => {
   const store = await openStore();
   const loaded: WeakRef<object>[] = [];

@@ -21,6 +21,7 @@ const LIMITS = {
   timeout_ms: TIMEOUT_MS,
   max_sorted: 1_000,
   max_file_bytes: 1e9,
+  readRoom: async () => 1e9,
   signal: new AbortController().signal,
 };
 
@@ -247,6 +248,11 @@ describe("an export that does not end well", () => {
     const error = await failure(take(query, undefined, { ...LIMITS, max_file_bytes: 10_000 }));
     expect(error.kind).toBe("invalid");
     expect(error.message).toContain("the limit on disk");
+    expect(readdirSync(`${path}.exports`)).toEqual([]);
+    // What is left of the disk beside its reserve falls as the file grows.
+    const left = { ...LIMITS, readRoom: async () => 10_000 };
+    const refused = await failure(take(query, undefined, left));
+    expect([refused.kind, refused.message]).toEqual(["unavailable", expect.stringContaining("DISK_RESERVE")]);
     expect(readdirSync(`${path}.exports`)).toEqual([]);
     // Lines need no file.
     const lines = await take({ company_id, format: "csv" }, undefined, { ...LIMITS, max_file_bytes: 10_000 });

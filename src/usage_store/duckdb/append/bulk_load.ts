@@ -23,6 +23,9 @@ interface LoaderParts {
   hash: SipHash;
 }
 
+/** Blocks that are held staged. One that sends blocks stages one ahead, and few do so at once. */
+const MAX_STAGED = 4;
+
 /** A block in a temporary table, on a connection of its own. */
 interface StagedBlock {
   connection: DuckDBConnection;
@@ -64,8 +67,9 @@ export class Loader {
   ): Promise<LoadResult> {
     const { engine } = this.#parts;
     return this.#run(async () => {
-      const staged = await this.#stagedBlock(company_id, block);
+      const staging = this.#stagedBlock(company_id, block);
       this.#staged.delete(block);
+      const staged = await staging;
       try {
         return await this.#load({ ...staged, engine, created_at }, onStored);
       } finally {
@@ -77,6 +81,18 @@ export class Loader {
   /** Errors: EngineLostError. */
   async stage(company_id: number, block: EventBlock): Promise<void> {
     await this.#run(() => this.#stagedBlock(company_id, block));
+    this.#forgetOldest();
+  }
+
+  /** Whoever broke off never loads what was staged. A block that is forgotten and loaded all the same is staged anew. */
+  #forgetOldest(): void {
+    for (const [block, staging] of [...this.#staged].slice(0, -MAX_STAGED)) {
+      this.#staged.delete(block);
+      void staging.then(
+        ({ connection }) => this.#free.push(connection),
+        () => undefined,
+      );
+    }
   }
 
   #run<T>(work: () => Promise<T>): Promise<T> {

@@ -17,30 +17,24 @@ interface KnownIds {
 }
 
 /** Ids of one statement. */
-const IDS = 5_000;
+const IDS = 10_000;
 
 /** As `UsageStore.findUnerased`. */
-export async function findUnerased(
+export function findUnerased(
   connection: DuckDBConnection,
   { ids, last_seq, ...filter }: ErasureQuery,
   limit: number,
   known: KnownIds,
 ): Promise<string[]> {
-  const found: string[] = [];
-  const parts = ids === undefined ? [undefined] : [...chunks(ids, IDS)];
-  for (const part of parts) {
-    if (found.length >= limit) break;
-    const parameters = new Parameters();
-    const conditions = [
-      whereSql(filter, parameters),
-      `seq <= ${parameters.integer(last_seq)}`,
-      `metadata IS DISTINCT FROM ${parameters.text(ERASED)}`,
-      ...(part === undefined ? [] : [rowsSql(filter.company_id, part, known, parameters)]),
-    ];
-    const sql = `SELECT id FROM usage_events WHERE ${conditions.join(" AND ")} LIMIT ${limit - found.length}`;
-    found.push(...(await queryMany(connection, sql, parameters, ([id]) => asUuid(id).toString())));
-  }
-  return found;
+  const parameters = new Parameters();
+  const conditions = [
+    whereSql(filter, parameters),
+    `seq <= ${parameters.integer(last_seq)}`,
+    `metadata IS DISTINCT FROM ${parameters.text(ERASED)}`,
+    ...(ids === undefined ? [] : [rowsSql(filter.company_id, ids, known, parameters)]),
+  ];
+  const sql = `SELECT id FROM usage_events WHERE ${conditions.join(" AND ")} LIMIT ${limit}`;
+  return queryMany(connection, sql, parameters, ([id]) => asUuid(id).toString());
 }
 
 /** Erases the metadata of a company's events, within the open transaction. */
@@ -51,16 +45,12 @@ export async function eraseMetadata(
   known: KnownIds,
 ): Promise<void> {
   for (const part of chunks(ids, IDS)) {
-    for (const table of EVENT_TABLES) {
-      const parameters = new Parameters();
-      const erased = parameters.text(ERASED);
-      await query(
-        connection,
-        `UPDATE ${table} SET metadata = ${erased} WHERE company_id = ${parameters.integer(company_id)}
-        AND ${rowsSql(company_id, part, known, parameters)} AND metadata IS DISTINCT FROM ${erased}`,
-        parameters,
-      );
-    }
+    const parameters = new Parameters();
+    const erased = parameters.text(ERASED);
+    const where = `company_id = ${parameters.integer(company_id)}
+      AND ${rowsSql(company_id, part, known, parameters)} AND metadata IS DISTINCT FROM ${erased}`;
+    for (const table of EVENT_TABLES)
+      await query(connection, `UPDATE ${table} SET metadata = ${erased} WHERE ${where}`, parameters);
   }
 }
 
@@ -77,6 +67,11 @@ function rowsSql(
     fingerprint(hash, company_id, words, 0);
     return index.find(hash.high, hash.low);
   });
-  return `seq IN (SELECT unnest(${parameters.integers(seqs)}))
-    AND id IN (SELECT unnest(${parameters.texts(ids)})::UUID)`;
+  const sorted = seqs.toSorted((a, b) => a - b);
+  const [first] = sorted;
+  if (first === undefined) return "false";
+  // As two texts: the driver builds a list value by value.
+  return `seq BETWEEN ${parameters.integer(first)} AND ${parameters.integer(sorted.at(-1) ?? first)}
+    AND seq IN (SELECT unnest(string_split(${parameters.text(seqs.join())}, ','))::BIGINT)
+    AND id IN (SELECT unnest(string_split(${parameters.text(ids.join())}, ','))::UUID)`;
 }

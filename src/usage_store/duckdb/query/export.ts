@@ -1,5 +1,4 @@
-import { open, rm, stat, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
+import { open, rm, stat } from "node:fs/promises";
 import type { DuckDBConnection, DuckDBDataChunk } from "@duckdb/node-api";
 import { chunks, nextTurn } from "../../../core/chunk.ts";
 import type { Write } from "../../../core/download.ts";
@@ -89,17 +88,17 @@ async function* linesOf(chunk: DuckDBDataChunk): AsyncGenerator<string> {
 }
 
 /** How much an export may sort at once, and use of the disk. */
-export type ExportLimits = Pick<ExportOptions, "max_sorted" | "max_file_bytes">;
+export type ExportLimits = Pick<ExportOptions, "max_sorted" | "max_file_bytes" | "readRoom">;
 
 /** Writes the file to `path`, ends the transaction, sends the file and removes it. */
 export async function exportParquet(
   connection: DuckDBConnection,
   wanted: ExportQuery,
   path: string,
-  { max_sorted, max_file_bytes }: ExportLimits,
+  limits: ExportLimits,
   write: Write,
 ): Promise<void> {
-  if (wanted.sort !== undefined) await assertSortable(connection, wanted, max_sorted);
+  if (wanted.sort !== undefined) await assertSortable(connection, wanted, limits.max_sorted);
   await enterKeys(connection, wanted.keys, (key) => key);
   const parameters = new Parameters();
   try {
@@ -111,7 +110,7 @@ export async function exportParquet(
       TO ${quoteText(path)} (FORMAT parquet, ROW_GROUP_SIZE_BYTES '${ROW_GROUP_BYTES}')`,
       parameters,
     );
-    await boundFile(connection, path, max_file_bytes, copy);
+    await boundFile(connection, path, limits, copy);
     // The file no longer needs the transaction's instant.
     await connection.run("ROLLBACK");
     await sendFile(path, write);
@@ -122,21 +121,22 @@ export async function exportParquet(
 
 /** The pause between checks of the file's size. */
 const LOOK_MS = 50;
+const RETRY_AFTER_S = 30;
 
 /**
  * Waits until the file is written, and interrupts that when it grows too large: commits need the disk too.
- * Errors: invalid when it does, else those of `copy`.
+ * Errors: invalid when it is over the limit, unavailable when it would take more than half of what was left of the disk
+ * beside its reserve, else those of `copy`.
  */
 async function boundFile(
   connection: DuckDBConnection,
   path: string,
-  max_file_bytes: number,
+  { max_file_bytes, readRoom }: ExportLimits,
   copy: Promise<unknown>,
 ): Promise<void> {
   copy.catch(() => undefined);
-  const { bavail, bsize } = await statfs(dirname(path));
-  const max_bytes = Math.min(max_file_bytes, (bavail * bsize) / 2);
-  let [is_over, is_made] = [false, false];
+  let problem: AppError | undefined;
+  let is_made = false;
   const made = copy.finally(() => {
     is_made = true;
   });
@@ -145,24 +145,32 @@ async function boundFile(
       (file) => file.size,
       () => 0,
     );
-    is_over ||= size > max_bytes;
-    if (is_over && !is_made) connection.interrupt();
+    if (size > max_file_bytes) problem ??= tooLarge(max_file_bytes);
+    else if (size > (await readRoom())) problem ??= noRoom();
+    if (problem !== undefined && !is_made) connection.interrupt();
   };
-  const timer = setInterval(() => void look(), LOOK_MS);
+  const timer = setInterval(() => void look().catch(() => undefined), LOOK_MS);
   try {
     await made;
     await look();
   } catch (error) {
-    if (!is_over) throw error;
+    throw problem ?? error;
   } finally {
     clearInterval(timer);
   }
-  if (!is_over) return;
-  throw new AppError(
-    "invalid",
-    `Cannot export: the file would be over ${Math.floor(max_bytes / 1e6)} MB, the limit on disk; ` +
-      "narrow it by time or subscription, or export CSV or NDJSON",
-  );
+  if (problem !== undefined) throw problem;
+}
+
+const NARROW = "narrow it by time or subscription, or export CSV or NDJSON";
+
+function tooLarge(max_bytes: number): AppError {
+  const limit = `${Math.floor(max_bytes / 1e6)} MB, the limit on disk`;
+  return new AppError("invalid", `Cannot export: the file would be over ${limit}; ${NARROW}`);
+}
+
+function noRoom(): AppError {
+  const reason = "the disk has no room for the file, DISK_RESERVE of it stays free";
+  return new AppError("unavailable", `Cannot export: ${reason}; ${NARROW}`, { retry_after_s: RETRY_AFTER_S });
 }
 
 /** The matching events, with the text of their subscription's key. */
