@@ -15,10 +15,14 @@ export const serve: Command = {
   help: `Usage: bun src/main.ts serve
 
 Brings the databases up to date, creates the first company and its admin when there is none, serves HTTP and
-runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores and exit with 0.`,
+runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores and exit with 0; during the start at once.`,
   operands: 0,
   options: {},
   async run() {
+    // As the first process of a container it would not end by a signal that it does not take.
+    const signalled = firstSignal();
+    let is_started = false;
+    void signalled.then(() => is_started || process.exit(EXIT.done));
     const opening = openDeps(readConfig(process.env));
     // Routes and jobs are loaded while the stores wait for the disk.
     const [deps, { startServing }] = await Promise.all([opening, import("./start_serving.ts")]);
@@ -26,8 +30,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const serving = await startServing(deps);
     const { url, metrics_url } = serving.server;
     const origin = deps.config.public_url ?? url;
-    // Whoever reads that the server listens may stop it.
-    const signalled = firstSignal();
+    is_started = true;
     console.log(`Meterhouse listens on ${url} (API: ${origin}/api/v1, documentation: ${origin}/docs)`);
     if (metrics_url !== null) console.log(`Metrics are at ${metrics_url}`);
     // What only the start ran need not stay in memory: decision 0170.

@@ -78,7 +78,8 @@ function readSecret(
 
 /** The keys of a file, and their values as the environment would have them. */
 function readToml(path: string, problems: string[]): Record<string, string> {
-  const values: Record<string, string> = {};
+  // Without a prototype, so that a key of any name is one.
+  const values: Record<string, string> = Object.create(null);
   try {
     for (const [key, value] of Object.entries(Bun.TOML.parse(readFileSync(path, "utf8")))) {
       if (typeof value === "string" || typeof value === "number" || typeof value === "boolean")
@@ -87,7 +88,9 @@ function readToml(path: string, problems: string[]): Record<string, string> {
     }
   } catch (error) {
     const code = errorCode(error);
-    const reason = code ?? (error instanceof Error ? error.message.split("\n")[0] : String(error));
+    // The parser quotes what it stumbles over, which may be a secret.
+    const reason =
+      code ?? (error instanceof Error ? error.message.replace(/(:? ")[^]*/, "") : "it is no TOML");
     problems.push(`the configuration ${path} can't be read: ${reason}`);
   }
   return values;

@@ -68,6 +68,7 @@ describe("--config", () => {
     ["something_else_altogether = 1", "unknown key something_else_altogether;"],
     ["[port]\na = 1", "port in "],
     ["port = ", "can't be read"],
+    ["__proto__ = 'x'", "has the unknown key __proto__"],
     ["metrics_token_file = '/nowhere/at/all'", "METRICS_TOKEN_FILE /nowhere/at/all can't be read: ENOENT"],
     [
       "metrics_token_file = '/x'\nmetrics_token = 'y'",
@@ -80,6 +81,13 @@ describe("--config", () => {
     expect([code, err.trim().split("\n").length]).toEqual([78, 1]);
     expect(err).toContain(message);
     expect(err).toContain("METRICS_PORT must be");
+  });
+
+  test("names no value that is not quoted: it may be a secret", async () => {
+    const file = await write("bad.toml", "jwt_secret = tell-nobody-what-this-is\n");
+    const { code, err } = await print(file);
+    expect([code, err]).toEqual([78, expect.stringContaining("Strings must be quoted")]);
+    expect(err).not.toContain("tell");
   });
 
   test("that is not there stops the start; --print-config prints all the same", async () => {

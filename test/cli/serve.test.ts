@@ -44,6 +44,16 @@ describe("serve", () => {
     empty.remove();
   });
 
+  test("SIGTERM during the start ends it with 0, and the next start goes on", async () => {
+    const empty = await makeCommandFolder();
+    const child = Bun.spawn(["bun", "src/main.ts", "serve"], { env: empty.env, stdout: "ignore" });
+    while (readdirSync(empty.data_dir).length === 0) await Bun.sleep(1);
+    child.kill("SIGTERM");
+    expect(await child.exited).toBe(0);
+    expect(await runHere(["company", "list"], empty.env)).toMatchObject({ code: 0 });
+    empty.remove();
+  });
+
   test("SIGTERM answers what is in flight, then exits with 0 within 10 s", async () => {
     const server = await startServer(place.env);
     const api = await server.signIn();
