@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { Database } from "bun:sqlite";
 import {
   appendFileSync,
+  cpSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -152,6 +153,35 @@ test("the log is begun anew without a gap, and stays short while it is shipped",
   expect(longest).toBeLessThan(3_000_000);
 });
 
+test("what is not committed is not shipped, and nothing but the shipping begins the log anew", async () => {
+  const logged = await openLogged({ data_dir, url, log_bytes: 1e9 });
+  await logged.commit();
+  await logged.shipping.shipNow();
+  const [shipped] = await rangesAt();
+  const size = Bun.file(walOf()).size;
+  // More than SQLite keeps in memory: it is in the log before it is committed.
+  const other = new Database(join(data_dir, "meterhouse.sqlite"));
+  other.run("BEGIN");
+  other.run("INSERT INTO counted (id, text) VALUES (-1, hex(randomblob(2500000)))");
+  expect(Bun.file(walOf()).size).toBeGreaterThan(size + 1_000_000);
+  await logged.shipping.shipNow();
+  expect((await rangesAt())[0]?.records).toEqual(shipped?.records ?? []);
+  other.run("ROLLBACK");
+  other.close();
+  // More than SQLite checkpoints by itself.
+  const run = (sql: string) => logged.store.tx((q) => q.run(sql, [], false));
+  for (const _ of [1, 2]) {
+    await run("INSERT INTO counted (id, text) VALUES (-1, hex(randomblob(2500000)))");
+    await run("DELETE FROM counted WHERE id = -1");
+  }
+  await logged.commit();
+  await Bun.sleep(2);
+  await logged.shipping.shipNow();
+  await logged.close();
+  expect((await rangesAt()).length).toBe(1);
+  expect((await restoreTo(await lastInstant())).k).toBe(2);
+});
+
 test("what another process commits is in it, and its checkpoint begins a new base", async () => {
   const logged = await openLogged({ data_dir, url });
   await logged.commit();
@@ -179,6 +209,55 @@ test("what another process commits is in it, and its checkpoint begins a new bas
     `allows ${first?.from} to ${first?.to}, ${second?.from} to ${second?.to}`,
   );
   await logged.close();
+});
+
+test("another's commit between the last cut and the checkpoint begins a new base", async () => {
+  const logged = await openLogged({ data_dir, url, log_bytes: 1 });
+  await logged.commit();
+  await logged.shipping.shipNow();
+  const other = new Database(join(data_dir, "meterhouse.sqlite"));
+  other.run("PRAGMA wal_autocheckpoint = 0");
+  const { log } = logged;
+  const truncate = log.truncate.bind(log);
+  let times = 0;
+  log.truncate = () => {
+    if (times++ === 0) other.run(`INSERT INTO counted (id, text) VALUES (-5, '')`);
+    return truncate();
+  };
+  logged.shipping.start();
+  while (times < 2) await Bun.sleep(1);
+  other.run("DELETE FROM counted WHERE id = -5");
+  other.close();
+  await logged.commit();
+  await logged.close();
+  expect((await rangesAt()).length).toBe(2);
+  expect((await restoreTo(await lastInstant())).k).toBe(2);
+});
+
+test("commits that a power cut took back after they were shipped begin a new base", async () => {
+  let logged = await openLogged({ data_dir, url });
+  await logged.commit();
+  await logged.shipping.shipNow();
+  const cut_off = join(folder, "cut off");
+  // By another process: closing a copied file here would take SQLite's locks along.
+  Bun.spawnSync(["cp", "-r", data_dir, cut_off]);
+  await logged.commit();
+  await Bun.sleep(2);
+  await logged.shipping.shipNow();
+  const shipped = await lastInstant();
+  Bun.spawnSync(["cp", "-r", join(data_dir, "backup_log"), cut_off]);
+  await logged.close();
+  data_dir = cut_off;
+  logged = await openLogged({ data_dir, url });
+  await logged.undo();
+  await logged.commit();
+  await logged.commit();
+  await Bun.sleep(2);
+  await logged.shipping.shipNow();
+  await logged.close();
+  expect((await rangesAt()).length).toBe(2);
+  expect((await restoreTo(shipped)).k).toBe(2);
+  expect((await restoreTo(await lastInstant())).k).toBe(3);
 });
 
 test("beside each new point there is a base, and the log before it goes on up to it", async () => {
@@ -220,6 +299,9 @@ test("a restart finds the rest in the spool, and begins a new base where the log
   rmSync(join(folder, "backups"));
   renameSync(join(folder, "away"), join(folder, "backups"));
 
+  const waiting = join(folder, "waiting");
+  cpSync(join(data_dir, "backup_log"), waiting, { recursive: true });
+
   logged = await openLogged({ data_dir, url });
   await logged.commit();
   await Bun.sleep(2);
@@ -230,6 +312,16 @@ test("a restart finds the rest in the spool, and begins a new base where the log
   expect((await restoreTo(await lastInstant())).k).toBe(42);
   await logged.close();
   expect(readdirSync(join(data_dir, "backup_log"))).toEqual(["cut.json"]);
+
+  // As after a kill between a record and its removal here: it is not shipped again.
+  rmSync(join(waiting, "cut.json"));
+  cpSync(waiting, join(data_dir, "backup_log"), { recursive: true });
+  logged = await openLogged({ data_dir, url });
+  await Bun.sleep(2);
+  await logged.shipping.shipNow();
+  expect((await rangesAt()).slice(0, 2)).toEqual(ranges);
+  expect((await restoreTo(await lastInstant())).k).toBe(42);
+  await logged.close();
 });
 
 test("an encrypted log in a bucket that is gone for a while", async () => {
