@@ -8,6 +8,7 @@ import { addWebhook, MovingClock, openReceiver, until } from "../support/webhook
 /** Every metric of ours, by its type. What a dashboard or an alert names must be here. */
 const EXPORTED = {
   backup_last_timestamp: "gauge",
+  backup_log_lag_seconds: "gauge",
   backup_verified_timestamp: "gauge",
   bills_due: "gauge",
   bills_failed: "gauge",
