@@ -219,13 +219,15 @@ test("another's commit between the last cut and the checkpoint begins a new base
   other.run("PRAGMA wal_autocheckpoint = 0");
   const { log } = logged;
   const truncate = log.truncate.bind(log);
+  const again = Promise.withResolvers<void>();
   let times = 0;
   log.truncate = () => {
     if (times++ === 0) other.run(`INSERT INTO counted (id, text) VALUES (-5, '')`);
+    else again.resolve();
     return truncate();
   };
   logged.shipping.start();
-  while (times < 2) await Bun.sleep(1);
+  await again.promise;
   other.run("DELETE FROM counted WHERE id = -5");
   other.close();
   await logged.commit();
