@@ -44,3 +44,6 @@ INSERT INTO debit_holds (id, company_id, reason, released_at, created_at, update
 
 -- since 0020_usage_erasures
 INSERT INTO usage_erasures (id, company_id, status, subscription_ids, metadata_keys, ids, start_time, end_time, erased, conditions, last_seq, finished_at, created_at, updated_at) VALUES (1, 1, 'done', NULL, '["user"]', NULL, NULL, NULL, 0, NULL, 0, '2026-01-02T00:00:00.000Z', '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z');
+
+-- since 0021_usage_retentions
+INSERT INTO usage_retentions (id, company_id, since_ms, status, bills, last_bill_id, problem, proved_at, removed_events, created_at, updated_at) VALUES (1, 1, 1700000000000, 'done', 1, 1, NULL, '2026-01-01T00:00:00.000Z', 2, '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z');

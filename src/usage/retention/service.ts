@@ -33,9 +33,10 @@ export const applyUsageRetention = operation({
     const retention =
       (await findRetention(readTx(ctx), since_ms)) ??
       (await transaction(ctx, (tx) => insertRetention(tx, since_ms)));
-    if (retention.status === "done") return {};
-    if (retention.status === "removing" || (await prove(ctx, retention, since_ms)))
-      await remove(ctx, retention, since_ms);
+    // A restored store may be open where the record says that it was closed: its bills are proved anew.
+    const is_closed = since_ms === ctx.usage.sinceOf(company.id);
+    if (is_closed && retention.status === "done") return {};
+    if (is_closed || (await prove(ctx, retention, since_ms))) await remove(ctx, retention, since_ms);
     return {};
   },
 });

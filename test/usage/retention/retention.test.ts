@@ -123,6 +123,14 @@ test("where a bill is not proved nothing is removed, and it is told; other compa
     { company_id: company.company_id, problem: expect.stringContaining(`bill ${record?.id} is not proved`) },
   ]);
   expect(await eventsOf(companies[1] ?? company)).toBe(4);
+  // Whatever is on record: usage that is not closed has its bills proved first, as after a restore of usage from before.
+  const rows = store.read.use(usageRetentionTable);
+  const own = eq(rows.company_id, company.company_id);
+  for (const status of ["removing", "done"] as const) {
+    await store.tx(async (q) => void (await q.update(rows).set({ status }).where(own)));
+    await runNamedJob(billing.service, "usage_retention");
+    expect([status, await eventsOf(company), (await listStopped(store.read)).length]).toEqual([status, 6, 1]);
+  }
   expect(String((await readMetrics(billing.service)).body)).toContain("\nmeterhouse_bills_unproved 1\n");
   await change(String(record?.totalCharges));
 });

@@ -12,6 +12,17 @@ import { FIRST_PAGE, NOW_MS, TIMEOUT_MS, TOTAL } from "../fixtures.ts";
 const folder = await mkdtemp(join(tmpdir(), "earlier-layouts-"));
 afterAll(() => rm(folder, { recursive: true }));
 
+/** What came to layout 2 with group sums and the oldest program. */
+const GROUPED = `
+  INSERT INTO usage_meta VALUES ('min_program', '0.1.0');
+  CREATE TABLE usage_group_hours (company_id INTEGER NOT NULL, key VARCHAR NOT NULL, subscription_id INTEGER NOT NULL,
+    hour INTEGER NOT NULL, value VARCHAR NOT NULL, total DECIMAL(38,6) NOT NULL, events BIGINT NOT NULL,
+    low DECIMAL(18,6) NOT NULL, high DECIMAL(18,6) NOT NULL);
+  CREATE TABLE usage_summed (company_id INTEGER NOT NULL, key VARCHAR NOT NULL, seq BIGINT NOT NULL);
+  CREATE VIEW usage_events AS FROM usage_settled UNION ALL FROM usage_runs UNION ALL FROM usage_hot_3
+    UNION ALL FROM usage_hot_2 UNION ALL FROM usage_hot_1 UNION ALL FROM usage_hot_0;
+  CREATE VIEW usage_hours AS FROM usage_hour_folds UNION ALL FROM usage_hour_deltas;`;
+
 /** The tables as the program of each layout made them, to which nothing is ever changed. */
 const FIXTURES: Record<string, string> = {
   "layout 1: one table of events": `
@@ -25,6 +36,14 @@ const FIXTURES: Record<string, string> = {
     CREATE VIEW usage_events AS FROM usage_settled UNION ALL FROM usage_runs UNION ALL FROM usage_hot_3
       UNION ALL FROM usage_hot_2 UNION ALL FROM usage_hot_1 UNION ALL FROM usage_hot_0;
     CREATE VIEW usage_hours AS FROM usage_hour_folds UNION ALL FROM usage_hour_deltas;`),
+  "layout 2 before removals": layout2(GROUPED),
+  "layout 2 with kept sums of removed events": layout2(`${GROUPED}
+    CREATE TABLE usage_kept_hours (company_id INTEGER NOT NULL, subscription_id INTEGER NOT NULL, hour INTEGER NOT NULL,
+      total DECIMAL(38,6) NOT NULL, events BIGINT NOT NULL, low DECIMAL(18,6) NOT NULL, high DECIMAL(18,6) NOT NULL,
+      corrections BIGINT NOT NULL);
+    CREATE TABLE usage_kept_since (company_id INTEGER NOT NULL, since_ms BIGINT NOT NULL);
+    INSERT INTO usage_kept_hours VALUES (3, 31, 400000, 7.5, 2, 2.5, 5, 0);
+    INSERT INTO usage_kept_since VALUES (3, 1500000000000);`),
 };
 
 function layout2(more: string): string {
@@ -89,6 +108,10 @@ test.each(Object.entries(FIXTURES))("%s is opened with its events, and written t
   await store.close();
   const again = await openDuckDb({ path });
   expect(await again.aggregate({ ...TOTAL, company_id: 1 }, TIMEOUT_MS)).toMatchObject([{ event_count: 3 }]);
+  const is_kept = name.includes("kept");
+  expect(again.sinceOf(3)).toBe(is_kept ? 1_500_000_000_000 : 0);
+  const kept = await again.aggregate({ ...TOTAL, company_id: 3 }, TIMEOUT_MS);
+  expect(kept).toMatchObject([is_kept ? { event_count: 2, total_usage: "7.5" } : { event_count: 0 }]);
   await again.close();
   expect(readdirSync(folder).filter((file) => file.includes(".new"))).toEqual([]);
 });
@@ -106,6 +129,19 @@ test("a file that can't be written anew as it was stays as it is", async () => {
   expect(refused).toContain("Conversion Error");
   expect(existsSync(`${path}.new`)).toBe(false);
   expect(await runOn(path, "SELECT count(*), max(seq) FROM usage_events")).toEqual([[4n, 9n]]);
+});
+
+test("a file with tables that this program does not know is not written anew: they would be lost", async () => {
+  const path = join(folder, "newer.duckdb");
+  const store = await openDuckDb({ path });
+  await store.append(1, [modelEvent()], NOW_MS);
+  await store.close();
+  await runOn(path, "CREATE TABLE usage_of_later (a INTEGER); INSERT INTO usage_of_later VALUES (7)");
+  const refused = await rewriteStore(path, { memory_limit: "500MB", threads: 2 }).catch(String);
+  expect(refused).toContain("usage_of_later");
+  expect(await runOn(path, "SELECT a, (SELECT count(*) FROM usage_events) FROM usage_of_later")).toEqual([
+    [7, 1n],
+  ]);
 });
 
 test("a file written anew has the same events, sums and identity, and nothing twice", async () => {

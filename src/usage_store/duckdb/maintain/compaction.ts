@@ -140,14 +140,12 @@ export class Compaction {
   /** Compacts now: resolves when every event stored before is in a sorted segment. */
   async compact(): Promise<void> {
     // One that is under way may have begun too early.
-    await this.#running?.catch(() => undefined);
-    await this.#run();
+    await this.#runNext(() => this.#compact());
   }
 
   /** Rebuilds the sums from the events; appends wait meanwhile, and so does the compaction. */
   async rebuildSums(): Promise<void> {
-    while (this.#running !== undefined) await this.#running.catch(() => undefined);
-    await this.#runAlone(() =>
+    await this.#runNext(() =>
       this.#writer.exclusive(async (connection) => {
         await rebuildHours(this.#engine, connection);
         await this.#group_sums.rebuild(this.#background);
@@ -161,20 +159,24 @@ export class Compaction {
     company_id: number,
     change: (connection: DuckDBConnection) => Promise<void>,
   ): Promise<void> {
-    while (this.#running !== undefined) await this.#running.catch(() => undefined);
-    await this.#runAlone(() =>
+    await this.#runNext(() =>
       this.#group_sums.changeMetadata(this.#background, company_id, () => change(this.#connection)),
     );
   }
 
   /** Changes stored events and their sums in one transaction; appends go on meanwhile. */
   async changeEvents(change: (connection: DuckDBConnection) => Promise<void>): Promise<void> {
-    while (this.#running !== undefined) await this.#running.catch(() => undefined);
-    await this.#runAlone(() => this.#transact(() => change(this.#connection)));
+    await this.#runNext(() => this.#transact(() => change(this.#connection)));
   }
 
   #run(): Promise<void> {
     return this.#running ?? this.#runAlone(() => this.#compact());
+  }
+
+  /** As `#runAlone`, once what is under way has ended. */
+  async #runNext(work: () => Promise<void>): Promise<void> {
+    while (this.#running !== undefined) await this.#running.catch(() => undefined);
+    await this.#runAlone(work);
   }
 
   /** Runs what no other work of the background may run beside. */
