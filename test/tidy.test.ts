@@ -35,6 +35,7 @@ const FLOORS = [
   ["cli"],
   ["server"],
   ["backup"],
+  ["people"],
   ["loans", "emandate", "usage"],
   ["billing"],
   ["forms"],
@@ -52,6 +53,7 @@ const FLOORS = [
 
 /** The families of the product: what has operations, tables or both. */
 const FAMILIES = [
+  "people",
   "loans",
   "emandate",
   "usage",

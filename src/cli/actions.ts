@@ -10,5 +10,7 @@ export const ACTIONS: Actions = {
   run_job: async () => (await import("./job.ts")).runJobAction,
   show_clock: async () => (await import("./clock.ts")).showClockAction,
   accept_clock: async () => (await import("./clock.ts")).acceptClockAction,
+  preview_person_erasure: async () => (await import("./erase_person.ts")).previewPersonAction,
+  erase_person: async () => (await import("./erase_person.ts")).erasePersonAction,
   examine: async () => (await import("./doctor.ts")).examineAction,
 };

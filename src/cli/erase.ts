@@ -9,12 +9,14 @@ import { vacuumSqlite } from "../store/vacuum.sqlite.ts";
 import { EraseUsage } from "../usage/erasures/model.ts";
 import { eraseUsage } from "../usage/erasures/service.ts";
 import { rewriteStore } from "../usage_store/duckdb/rewrite_store.ts";
+import { erasePersonByWords, PERSON_HELP, PERSON_OPTIONS } from "./erase_person.ts";
 import { type Arguments, type Command, commandContext, optional, requiredId, withDeps } from "./command.ts";
 
 export const erase: Command = {
   name: "erase",
-  summary: "Erase the metadata of usage events",
+  summary: "Erase the metadata of usage events, or a person",
   help: `Usage: bun src/main.ts erase --company ID CONDITIONS
+       bun src/main.ts erase person --company ID WHO [--yes]
        bun src/main.ts erase --rewrite
 
 Has the metadata erased of a company's events that meet every condition; usage and bills stay. A running server does
@@ -26,10 +28,14 @@ it within seconds, one that is stopped when it starts.
   --from INSTANT       from this instant on, 2026-01-31T00:00:00Z
   --until INSTANT      before this instant
 
+${PERSON_HELP}
+
 Files keep erased text until their blocks are used again. --rewrite, with the server stopped, carries out what is still
 to be erased, and writes usage.duckdb and meterhouse.sqlite anew, without it. It compares every event, some seconds a
 million, and needs as much free disk as the files have.`,
-  operands: 0,
+  operands: 1,
+  choices: ["person"],
+  remote: true,
   options: {
     company: { type: "string" },
     subscription: { type: "string", multiple: true },
@@ -38,11 +44,18 @@ million, and needs as much free disk as the files have.`,
     from: { type: "string" },
     until: { type: "string" },
     rewrite: { type: "boolean" },
+    ...PERSON_OPTIONS,
   },
-  run: (words) => (words.values["rewrite"] === true ? rewrite() : request(words)),
+  async run(words) {
+    const [what] = words.positionals;
+    if (what === "person") return erasePersonByWords(words);
+    if (what !== undefined) throw wrongWords("Say `erase person`, or `erase` for the metadata of usage");
+    return words.values["rewrite"] === true ? rewrite() : request(words);
+  },
 };
 
 async function request(words: Arguments): Promise<void> {
+  if (words.values["server"] !== undefined) throw wrongWords("--server goes with `erase person` alone");
   const company_id = requiredId(words, "company");
   const pairs = listOf(words, "metadata").map((pair) => {
     const at = pair.indexOf("=");
@@ -85,9 +98,9 @@ function instantOf(words: Arguments, name: string, field: string): Record<string
 
 async function rewrite(): Promise<void> {
   const { config } = await withDeps(async (deps) => {
-    const job = JOBS.find(({ name }) => name === "usage_erasures");
     const failures: unknown[] = [];
-    if (job) await runJob(deps, job, (_, error) => failures.push(error));
+    for (const job of JOBS.filter(({ name }) => ["usage_erasures", "person_erasures"].includes(name)))
+      await runJob(deps, job, (_, error) => failures.push(error));
     if (failures.length > 0) throw failures[0];
     return deps;
   });

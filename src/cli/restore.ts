@@ -3,7 +3,7 @@ import { openPoint, identityIn, type Point } from "../backup/restore/point.ts";
 import { readPlace } from "../backup/restore/place.ts";
 import { restorePoint, type Restored } from "../backup/restore/restore.ts";
 import { openPointAt } from "../backup/log/point_at.ts";
-import { readErasedIds } from "../backup/erased_ids.ts";
+import { readErasedIds, readErasedPeople } from "../backup/erased_ids.ts";
 import { openTarget } from "../backup/open_target.ts";
 import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
@@ -59,6 +59,7 @@ a restore: those that were sent after the point are unknown. Compare with the ba
       const restored = await restorePoint(point, place, {
         ...needs,
         erased: await Array.fromAsync(readErasedIds(target)),
+        erased_people: await Array.fromAsync(readErasedPeople(target)),
         onProgress: (text) => progress.line(text),
       });
       console.log(describe(restored));

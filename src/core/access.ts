@@ -26,6 +26,7 @@ export const PERMISSIONS = [
   "usage:read",
   "usage:write",
   "usage:erase",
+  "people:erase",
   "events:read",
   "webhooks:read",
   "webhooks:write",
@@ -71,6 +72,7 @@ const admin = PERMISSIONS.filter(
 /** Who holds these decides who gets in, where the company's data or money goes, or what is gone for good. */
 const ADMIN_ONLY: readonly Permission[] = [
   "usage:erase",
+  "people:erase",
   "users:read",
   "users:write",
   "webhooks:read",

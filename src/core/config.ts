@@ -158,6 +158,12 @@ export const SETTINGS = {
     "Months that usage events are kept after their month, 13 or more; their sums by hour stay; unset: for good",
     integer(13, 1_200),
   ),
+  bill_retention_years: defineSetting(
+    "BILL_RETENTION_YEARS",
+    "7",
+    "Years that a deleted client's bills name it, after its last subscription ended, 1 to 100",
+    integer(1, 100),
+  ),
   disk_reserve_bytes: defineSetting(
     "DISK_RESERVE",
     "1GB",

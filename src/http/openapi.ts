@@ -29,6 +29,7 @@ const TAGS: Record<string, string> = {
   Webhooks: "Domain events, endpoints that receive them, and deliveries.",
   "Self-service": "A client user's own records, under /my.",
   Agents: "OAuth clients, which act for users: OAuth 2.1 for the MCP endpoint.",
+  People: "Erasing what is stored about a person.",
   "Audit log": "Who did what, when and from where.",
   Operations: "For operators of the service.",
 };

@@ -41,6 +41,7 @@ import { meterRoutes } from "../billing/meters/routes.ts";
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
+import { personErasureRoutes } from "../people/routes.ts";
 import { usageErasureRoutes } from "../usage/erasures/routes.ts";
 import { exportLinkRoutes, myUsageExportRoutes, usageExportRoutes } from "../usage/export/routes.ts";
 import { importRoutes } from "../usage/import/routes.ts";
@@ -109,6 +110,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(importRoutes(deps))
         .use(exportLinkRoutes(deps))
         .use(usageErasureRoutes(deps))
+        .use(personErasureRoutes(deps))
         .use(usageExportRoutes(deps))
         .use(usageSearchRoutes(deps))
         .use(myUsageExportRoutes(deps))

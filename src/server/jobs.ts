@@ -24,6 +24,8 @@ import { expireLoanApplications } from "../loans/applications/expiry.ts";
 import { listCompaniesWithDueConsents } from "../loans/consents/queries.ts";
 import { expireConsents } from "../loans/consents/service.ts";
 import { sweepLoanDocuments } from "../loans/documents/service.ts";
+import { listCompaniesWithPersonErasures } from "../people/queries.ts";
+import { applyBillRetention, carryOutPersonErasures } from "../people/service.ts";
 import type { Reads } from "../store/store.ts";
 import { verifyBackup } from "./verify_backup.ts";
 import { checkRecords } from "./check_records.ts";
@@ -115,8 +117,21 @@ export const JOBS: readonly Job[] = [
     run: (ctx) => call(ctx, applyUsageRetention, {}),
   },
   {
+    name: "person_erasures",
+    summary: "Carry out the erasures of people that were asked for",
+    cron: "* * * * * *",
+    due: listCompaniesWithPersonErasures,
+    run: (ctx) => call(ctx, carryOutPersonErasures, {}),
+  },
+  {
+    name: "bill_retention",
+    summary: "Erase deleted clients whose last subscription ended BILL_RETENTION_YEARS ago",
+    cron: "40 40 3 * * *",
+    run: (ctx) => call(ctx, applyBillRetention, {}),
+  },
+  {
     name: "erased_ids",
-    summary: "Write the ids of erased events beside the backups",
+    summary: "Write the ids of erased events and people beside the backups",
     cron: "35 * * * * *",
     goes_on: ["clock"],
     run: shipErasures,

@@ -22,6 +22,7 @@ export const {
   usage_erasures,
   usage_erased_ids,
   usage_retentions,
+  person_erasures,
   usage_link,
   forms,
   events,

@@ -40,6 +40,7 @@ import { mandateOrderTable } from "../emandate/orders/tables.ts";
 import { mandatePaymentTable } from "../emandate/payments/tables.ts";
 import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts";
 import { METER_CONSTRAINTS, meterTable } from "../billing/meters/tables.ts";
+import { personErasureTable } from "../people/tables.ts";
 import { productTable } from "../billing/products/tables.ts";
 import { endedTokenTable } from "../access/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
@@ -72,6 +73,7 @@ export const TABLES = {
   usage_erasures: usageErasureTable,
   usage_erased_ids: usageErasedIdsTable,
   usage_retentions: usageRetentionTable,
+  person_erasures: personErasureTable,
   usage_link: usageLinkTable,
   forms: formTable,
   events: eventTable,

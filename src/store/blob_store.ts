@@ -119,6 +119,11 @@ export class BlobStore {
     return () => void this.#holds--;
   }
 
+  /** Whether a backup reads the files, so that none is removed now. */
+  get is_held(): boolean {
+    return this.#holds > 0;
+  }
+
   /** Where a content is, if it is there. */
   pathOf(company_id: number, sha256: string): string {
     return this.#pathOf(company_id, sha256);

@@ -47,3 +47,6 @@ INSERT INTO usage_erasures (id, company_id, status, subscription_ids, metadata_k
 
 -- since 0021_usage_retentions
 INSERT INTO usage_retentions (id, company_id, since_ms, status, bills, last_bill_id, problem, proved_at, removed_events, created_at, updated_at) VALUES (1, 1, 1700000000000, 'done', 1, 1, NULL, '2026-01-01T00:00:00.000Z', 2, '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z');
+
+-- since 0023_person_erasures
+INSERT INTO person_erasures (id, company_id, status, subjects, records, traces, shipped_at, finished_at, created_at, updated_at) VALUES (1, 1, 'done', '[{"kind":"user","id":9}]', 3, NULL, NULL, '2026-01-02T00:00:00.000Z', '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z');

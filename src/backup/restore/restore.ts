@@ -12,6 +12,7 @@ import type { EngineLimits } from "../../usage_store/duckdb/engine/database.ts";
 import { loadSegments } from "../../usage_store/duckdb/maintain/load_segments.ts";
 import { LIMITS } from "../limits.ts";
 import type { ErasedIds } from "../erased_ids.ts";
+import type { ErasedPeople } from "../../people/queries.ts";
 import type { Manifest } from "../manifest.ts";
 import { claimPlace, completePlace, type Place } from "./place.ts";
 import type { Point } from "./point.ts";
@@ -29,6 +30,8 @@ export interface RestoreOptions {
   readonly documents?: Documents;
   /** Ids of erased events that are beside the points: restored metadata of theirs is erased again. */
   readonly erased?: readonly ErasedIds[];
+  /** Erasures of people that are beside the points: they are done again. */
+  readonly erased_people?: readonly ErasedPeople[];
   /** Called with what is being done, in a few words. */
   readonly onProgress?: (text: string) => void;
 }
@@ -116,7 +119,7 @@ async function restoreRows(
   point: Point,
   { data_dir, database_url }: Place,
   scratch: string,
-  { tables, constraints, now, erased = [] }: RestoreOptions,
+  { tables, constraints, now, erased = [], erased_people = [] }: RestoreOptions,
 ): Promise<number> {
   const path =
     database_url === null ? join(data_dir, "meterhouse.sqlite") : join(scratch, "meterhouse.sqlite");
@@ -126,7 +129,7 @@ async function restoreRows(
   if (problems.length > 0) throw new Error(`${manifest.rows.name} is damaged: ${problems.join("; ")}`);
   const store = await openSqlite(path, constraints);
   try {
-    const revival = { tables, last_seq: manifest.last_seq, point: manifest.instant, erased };
+    const revival = { tables, last_seq: manifest.last_seq, point: manifest.instant, erased, erased_people };
     await store.tx((q) => reviveRows(q, now, revival));
     if (database_url !== null) {
       const target = await openPostgres(database_url, constraints);

@@ -1,5 +1,6 @@
 import { holdAllDebits } from "../../emandate/holds/queries.ts";
 import { mandatePaymentTable } from "../../emandate/payments/tables.ts";
+import { type ErasedPeople, repeatPersonErasures } from "../../people/queries.ts";
 import type { AnyTable } from "../../store/copy_rows.ts";
 import { isKeyed, lastKey, raiseKey } from "../../store/key_sequences.ts";
 import type { Queries } from "../../store/store.ts";
@@ -20,6 +21,8 @@ export interface Revival {
   readonly point: string;
   /** Ids of erased events that are beside the points. */
   readonly erased: readonly ErasedIds[];
+  /** Erasures of people that are. */
+  readonly erased_people: readonly ErasedPeople[];
 }
 
 /**
@@ -29,7 +32,7 @@ export interface Revival {
 export async function reviveRows(
   q: Queries,
   now: Temporal.Instant,
-  { tables, last_seq, point, erased }: Revival,
+  { tables, last_seq, point, erased, erased_people }: Revival,
 ): Promise<void> {
   for (const table of tables) {
     const own = q.use(table);
@@ -39,5 +42,6 @@ export async function reviveRows(
   }
   await holdAllDebits(q, now, `the restore of the point of ${point}`);
   await repeatAllErasures(q, now, erased);
+  await repeatPersonErasures(q, now, erased_people);
   await resetLink(q, now, { database_id: crypto.randomUUID(), last_seq });
 }
