@@ -22,7 +22,7 @@ export const takeBackupAction = action({
     const { instant, counts, events, documents } = manifest;
     const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const seconds = ((performance.now() - began_ms) / 1_000).toFixed(1);
-    const removed = ended === 0 ? "" : `; ${ended} older backups removed`;
+    const removed = ended === 0 ? "" : `; ${ended} older removed`;
     const text = `Took ${instant}: ${rows} rows, ${events} events, ${documents.length} documents in ${seconds} s${removed}`;
     return { text, damaged_documents };
   },

@@ -162,7 +162,9 @@ async function examineFpx({
 
 async function examineHolds({ store }: Deps): Promise<string> {
   const held = await countHolds(store.read);
-  return held === 0 ? "none are held" : `HELD for ${held} companies; \`collections resume\` releases them`;
+  return held === 0
+    ? "none are held"
+    : `HELD for ${held === 1 ? "1 company" : `${held} companies`}; \`collections resume\` releases them`;
 }
 
 function examineDisk({ data_dir, disk_reserve_bytes }: Config): Finding {

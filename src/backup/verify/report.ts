@@ -34,7 +34,7 @@ export function describeReport(report: VerifyReport): string {
     `${bills} bills, rated anew from their events (seed ${seed})`,
     `${documents} of ${documents_in_all} documents`,
     ...problems.map((problem) => `WRONG: ${problem}`),
-    problems.length === 0 ? "Nothing differs" : `${problems.length} differences`,
+    problems.length === 0 ? "Nothing differs" : `Differences: ${problems.length}`,
   ];
   return lines.join("\n");
 }

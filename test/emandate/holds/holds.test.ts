@@ -80,7 +80,7 @@ describe("while debits are held", () => {
       { rebuild_sums: false, read_documents: false },
     );
     expect(findings.map(({ text }) => text)).toContain(
-      "debits: HELD for 1 companies; `collections resume` releases them",
+      "debits: HELD for 1 company; `collections resume` releases them",
     );
     expect(await moneyHeld()).toBe("1");
 
