@@ -6,6 +6,7 @@ import { findRow, matching } from "../store/list_rows.ts";
 import { countRows, selectRows } from "../store/select_rows.ts";
 import type { ReadTx } from "../store/store.ts";
 import { clientTable } from "../tenancy/clients/tables.ts";
+import { recordEvents } from "../webhooks/events/queries.ts";
 import { blankEntries, change, type LookTx, NOBODY, type SubjectRules } from "./subject_queries.ts";
 import { joinTraces, tracesOf } from "./traces.ts";
 import { listUsersOf, USER } from "./user_queries.ts";
@@ -44,7 +45,13 @@ export const CLIENT: SubjectRules = {
     // After a restore it may have them again.
     if ((await countActiveSubscriptions(tx, { client_id: id })) > 0) return of_users;
     const at = iso(tx.now);
-    await change(tx, t, { deleted_at: at, updated_at: at }, and(eq(t.id, id), isNull(t.deleted_at)));
+    const deleted = await change(
+      tx,
+      t,
+      { deleted_at: at, updated_at: at },
+      and(eq(t.id, id), isNull(t.deleted_at)),
+    );
+    if (deleted > 0) await recordEvents(tx, [{ type: "client.deleted", data: { id } }]);
     if (await isBilled(tx, id)) return of_users;
     return {
       records: of_users.records + (await eraseNames(tx, id)),

@@ -4,8 +4,10 @@ import { iso } from "../core/time.ts";
 import { emandateCustomerTable } from "../emandate/customers/tables.ts";
 import { mandateFlagTable } from "../emandate/flags/tables.ts";
 import { FINAL_STATUSES } from "../emandate/mandates/model.ts";
-import { insertMandateEvent } from "../emandate/mandates/queries.ts";
+import { updateMandate } from "../emandate/mandates/queries.ts";
+import { MANDATE_EVENTS } from "../emandate/mandates/rules.ts";
 import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts";
+import { recordMandateEvent } from "../emandate/mandates/transition.ts";
 import { closeMandateOrders } from "../emandate/orders/queries.ts";
 import { mandateOrderTable } from "../emandate/orders/tables.ts";
 import { mandatePaymentTable } from "../emandate/payments/tables.ts";
@@ -97,10 +99,9 @@ async function cancelFailed(tx: ErasureTx, customer_id: number): Promise<void> {
   const t = tx.q.use(mandateTable);
   const failed = matching(t, { company_id: tx.scope.company_id, customer_id, status: "failed" });
   for (const { id } of await selectRows(tx.q, t, { columns: { id: t.id }, where: failed })) {
-    await change(tx, t, { status: "cancelled", updated_at: iso(tx.now) }, eq(t.id, id));
+    const cancelled = await updateMandate(tx, { id, status: "failed" }, { status: "cancelled" });
     await closeMandateOrders(tx, id);
-    const event = { type: "emandate.mandate.cancelled", status: "cancelled", reason: null } as const;
-    await insertMandateEvent(tx, id, { ...event, created_at: iso(tx.now) });
+    if (cancelled) await recordMandateEvent(tx, cancelled, MANDATE_EVENTS.cancel);
   }
 }
 

@@ -210,6 +210,11 @@ test("amounts, ids, dates and states stay, and the audit log says who did what",
   });
   const failed = (await api("GET", `/emandate/mandates/${customer.failed_mandate}`)).body.data;
   expect([failed.status, failed.authorization_url]).toEqual(["cancelled", null]);
+  const events = (await api("GET", "/events?limit=200")).body.data;
+  const types = events.map(({ type, data }: Json) => `${type} ${data.id}`);
+  expect(types).toContain(`emandate.mandate.cancelled ${customer.failed_mandate}`);
+  for (const client of [people.client.id, people.billed_client])
+    expect(types.filter((type: string) => type === `client.deleted ${client}`)).toHaveLength(1);
   const rows = await billing.service.deps.store.read.run(
     `SELECT status, amount, tenor_months, answers FROM loan_applications WHERE id IN (${applications.rejected}, ${applications.draft}) ORDER BY id`,
     [],
@@ -302,6 +307,7 @@ test("after a restore of an older point all are erased again", async () => {
     { data_dir, database_url: null },
     {
       ...restoreNeeds({ usage_memory_limit: "512MB" }, now),
+      erased: [{ id: 9_999, company_id: 9_999, ids: "" }],
       erased_people: [...erased_people, later],
     },
   );

@@ -6,6 +6,7 @@ import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
+import { companyTable } from "../../tenancy/companies/tables.ts";
 import { UsageErasure } from "./model.ts";
 import { packIds, unpackIds } from "./packed_ids.ts";
 import { type ErasureConditions, usageErasedIdsTable, usageErasureTable } from "./tables.ts";
@@ -149,7 +150,7 @@ export async function markShipped({ q, scope, now }: Tx, id: number): Promise<vo
 
 /**
  * Has all erasures of restored rows done again, by their ids, and those of ids that were written beside the backups
- * since. What was under way goes on as it was asked for.
+ * since, but for companies that came later. What was under way goes on as it was asked for.
  */
 export async function repeatAllErasures(
   q: Queries,
@@ -158,7 +159,12 @@ export async function repeatAllErasures(
 ): Promise<void> {
   const t = q.use(usageErasureTable);
   await q.update(t).set({ status: "pending", finished_at: null }).where(isNull(t.conditions));
+  const companies = q.use(companyTable);
+  const there = new Set(
+    (await selectRows(q, companies, { columns: { id: companies.id } })).map(({ id }) => id),
+  );
   for (const [company_id, rows] of Map.groupBy(later, (row) => row.company_id)) {
+    if (!there.has(company_id)) continue;
     const tx = { q, scope: { company_id }, now };
     const { id } = await insertUsageErasure(tx, null);
     for (const { ids } of rows) await insertErasedIds(tx, id, unpackIds(ids));
