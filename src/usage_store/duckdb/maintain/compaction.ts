@@ -35,6 +35,9 @@ export interface CompactionOptions {
 
 const ORDER = "ORDER BY company_id, timestamp, id";
 
+/** Changes of stored events, of some ten thousand each, after which it compacts. */
+const CHANGES = 50;
+
 /** Rows of folds beyond which they are merged to one an hour. */
 const LOOSE_FOLDS = 100_000;
 
@@ -62,6 +65,8 @@ export class Compaction {
   #closed = false;
   #is_in_checkpoint = false;
   #segment_rows: number;
+  /** Changes of stored events since that many led to a compaction. */
+  #changes = 0;
   /** The number of folds after the last merge. */
   #tidy_folds = 0;
 
@@ -155,18 +160,25 @@ export class Compaction {
   }
 
   /** Changes the metadata of a company's stored events, in one transaction; appends go on meanwhile. */
-  async changeMetadata(
-    company_id: number,
-    change: (connection: DuckDBConnection) => Promise<void>,
-  ): Promise<void> {
-    await this.#runNext(() =>
+  changeMetadata(company_id: number, change: (connection: DuckDBConnection) => Promise<void>): Promise<void> {
+    return this.#change(() =>
       this.#group_sums.changeMetadata(this.#background, company_id, () => change(this.#connection)),
     );
   }
 
   /** Changes stored events and their sums in one transaction; appends go on meanwhile. */
-  async changeEvents(change: (connection: DuckDBConnection) => Promise<void>): Promise<void> {
-    await this.#runNext(() => this.#transact(() => change(this.#connection)));
+  changeEvents(change: (connection: DuckDBConnection) => Promise<void>): Promise<void> {
+    return this.#change(() => this.#transact(() => change(this.#connection)));
+  }
+
+  /** Changes stay in memory and in the log until a checkpoint, and without appends none would come. */
+  #change(work: () => Promise<void>): Promise<void> {
+    return this.#runNext(async () => {
+      await work();
+      if (++this.#changes < CHANGES) return;
+      this.#changes = 0;
+      await this.#compact();
+    });
   }
 
   #run(): Promise<void> {
