@@ -67,8 +67,8 @@ export class FileTarget implements Target {
         const path = join(entry.parentPath, entry.name);
         const name = relative(this.#folder, path);
         if (!entry.isFile() || name.startsWith(`${INCOMING}/`)) continue;
-        const { size, mtimeMs } = await stat(path);
-        found.push({ name, size, modified_ms: mtimeMs });
+        const there = await stat(path).catch(unlessGone);
+        if (there) found.push({ name, size: there.size, modified_ms: there.mtimeMs });
       }
     } catch (error) {
       throw targetError("list", this.url, error);
@@ -97,10 +97,12 @@ export class FileTarget implements Target {
 }
 
 async function entriesBelow(folder: string) {
-  return readdir(folder, { recursive: true, withFileTypes: true }).catch((error: unknown) => {
-    if (errorCode(error) === "ENOENT") return [];
-    throw error;
-  });
+  return (await readdir(folder, { recursive: true, withFileTypes: true }).catch(unlessGone)) ?? [];
+}
+
+/** What another process removed meanwhile is not there. */
+function unlessGone(error: unknown): undefined {
+  if (errorCode(error) !== "ENOENT") throw error;
 }
 
 /** Makes new names outlive a power cut, in a folder and in those above it. */

@@ -76,12 +76,10 @@ const SUFFIX = ".json";
 /** `points/2026-11-22T02:00:00.000Z.json` */
 export const manifestName = (instant: string) => `${POINTS}${instant}${SUFFIX}`;
 
+const NAME = /^points\/(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z)\.json$/;
+
 /** The instant of a manifest's name; undefined for any other name. */
-export function instantOf(name: string): string | undefined {
-  return name.startsWith(POINTS) && name.endsWith(SUFFIX)
-    ? name.slice(POINTS.length, -SUFFIX.length)
-    : undefined;
-}
+export const instantOf = (name: string): string | undefined => NAME.exec(name)?.[1];
 
 /** Reads a manifest. Errors: throws what is wrong with it. */
 export function readManifest(text: string, name: string): Manifest {

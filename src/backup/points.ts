@@ -13,8 +13,20 @@ export async function readPoint(target: Pick<Target, "read">, instant: string): 
   return readManifest(await readText(target, name), name);
 }
 
-/** The manifest of the newest point; undefined where there is none. Errors: throws where it can't be read. */
-export async function newestPoint(target: Pick<Target, "list" | "read">): Promise<Manifest | undefined> {
-  const instant = (await listPoints(target)).at(-1);
-  return instant === undefined ? undefined : readPoint(target, instant);
+/**
+ * The newest manifest that can be read; undefined where there is none. `onUnreadable` is told of each newer one. Errors:
+ * those of listing.
+ */
+export async function newestPoint(
+  target: Pick<Target, "list" | "read">,
+  onUnreadable: (problem: string) => void = () => undefined,
+): Promise<Manifest | undefined> {
+  for (const instant of (await listPoints(target)).toReversed()) {
+    try {
+      return await readPoint(target, instant);
+    } catch (error) {
+      onUnreadable(error instanceof Error ? error.message : String(error));
+    }
+  }
+  return undefined;
 }

@@ -8,7 +8,7 @@ import type { Store } from "../store/store.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import { Assistant } from "./assistant.ts";
 import { MANIFEST_FORMAT, type Manifest, manifestName } from "./manifest.ts";
-import { newestPoint } from "./points.ts";
+import { listPoints, newestPoint } from "./points.ts";
 import type { RowFacts } from "./row_queries.ts";
 import { piecesOf, type Target } from "./target.ts";
 
@@ -40,6 +40,8 @@ export interface Taken {
   manifest: Manifest;
   /** Documents that records refer to and that are not on disk as they were stored: the point lacks them. */
   damaged_documents: string[];
+  /** What is wrong at the target: manifests that can't be read, a newest point of a later time than the clock's. */
+  problems: string[];
 }
 
 /**
@@ -51,39 +53,47 @@ export async function takePoint(source: BackupSource): Promise<Taken> {
   const scratch = join(data_dir, "backup");
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { mode: 0o700 });
-  const release = documents.holdRemovals();
-  const releaseUsage = await source.usage.holdRemovals();
+  using held = new DisposableStack();
+  held.defer(() => rmSync(scratch, { recursive: true, force: true }));
+  held.defer(documents.holdRemovals());
+  held.defer(await source.usage.holdRemovals());
   const assistant = new Assistant(source.isStopping);
-  try {
-    const instant = iso(now);
-    const previous = await newestPoint(target);
-    const stored = new Set((await target.list("documents/")).map(({ name }) => name));
-    const taking = new Taking(source, assistant, scratch);
-    const { rows, facts, last_seq } = await taking.rows(instant);
-    const usage = await taking.usage(last_seq, facts, previous);
-    const kept_sums = await taking.keptSums(instant);
-    const { kept, damaged } = await taking.documents(facts, stored);
-    const manifest: Manifest = {
-      format: MANIFEST_FORMAT,
-      instant,
-      program: VERSION.version,
-      dialect: source.store.dialect,
-      database_id: facts.database_id,
-      last_seq,
-      ...usage,
-      ...(kept_sums ? { kept: kept_sums } : {}),
-      rows,
-      counts: facts.counts,
-      documents: kept,
-    };
-    await target.write(manifestName(instant), piecesOf(JSON.stringify(manifest)));
-    return { manifest, damaged_documents: damaged };
-  } finally {
-    assistant.close();
-    releaseUsage();
-    release();
-    rmSync(scratch, { recursive: true, force: true });
-  }
+  held.defer(() => assistant.close());
+  const problems: string[] = [];
+  const instant = instantAfter((await listPoints(target)).at(-1), iso(now), problems);
+  const previous = await newestPoint(target, (problem) => problems.push(problem));
+  const stored = new Set((await target.list("documents/")).map(({ name }) => name));
+  const taking = new Taking(source, assistant, scratch);
+  const { rows, facts, last_seq } = await taking.rows(instant);
+  const usage = await taking.usage(last_seq, facts, previous);
+  const kept_sums = await taking.keptSums(instant);
+  const { kept, damaged } = await taking.documents(facts, stored);
+  const manifest: Manifest = {
+    format: MANIFEST_FORMAT,
+    instant,
+    program: VERSION.version,
+    dialect: source.store.dialect,
+    database_id: facts.database_id,
+    last_seq,
+    ...usage,
+    ...(kept_sums ? { kept: kept_sums } : {}),
+    rows,
+    counts: facts.counts,
+    documents: kept,
+  };
+  await target.write(manifestName(instant), piecesOf(JSON.stringify(manifest)));
+  return { manifest, damaged_documents: damaged, problems };
+}
+
+/** A point is named later than all that are there, also once the clock was set back: the latest is the newest. */
+function instantAfter(newest: string | undefined, now: string, problems: string[]): string {
+  if (newest === undefined || newest < now) return now;
+  const instant = iso(Temporal.Instant.from(newest).add({ milliseconds: 1 }));
+  if (newest > now)
+    problems.push(
+      `The newest point is of ${newest}, and the clock says ${now}: this one is named ${instant}`,
+    );
+  return instant;
 }
 
 /** A point that is being taken. */

@@ -15,16 +15,21 @@ import { perform } from "./perform.ts";
 export const takeBackupAction = action({
   name: "take_backup",
   input: Nothing,
-  output: strict({ text: Type.String(), damaged_documents: Type.Array(Type.String()) }),
+  output: strict({
+    text: Type.String(),
+    damaged_documents: Type.Array(Type.String()),
+    problems: Type.Array(Type.String()),
+  }),
   async run(deps, _, report) {
     const began_ms = performance.now();
-    const { manifest, damaged_documents, ended } = await backUp(deps, (text) => report.progress(null, text));
+    const taken = await backUp(deps, (text) => report.progress(null, text));
+    const { manifest, damaged_documents, ended, problems } = taken;
     const { instant, counts, events, documents } = manifest;
     const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const seconds = ((performance.now() - began_ms) / 1_000).toFixed(1);
     const removed = ended === 0 ? "" : `; ${ended} older removed`;
     const text = `Took ${instant}: ${rows} rows, ${events} events, ${documents.length} documents in ${seconds} s${removed}`;
-    return { text, damaged_documents };
+    return { text, damaged_documents, problems };
   },
 });
 
@@ -60,12 +65,18 @@ verify:
     if (verb === "verify") return verifyBackup(words, point);
     if (verb === "list" && point === undefined) return list(optional(words, "from"));
     if (verb !== undefined) throw wrongWords("Say `backup`, `backup list` or `backup verify`");
-    const { text, damaged_documents: damaged } = await perform(words, takeBackupAction, {}, "Backup");
+    const {
+      text,
+      damaged_documents: damaged,
+      problems,
+    } = await perform(words, takeBackupAction, {}, "Backup");
     console.log(text);
     if (damaged.length > 0)
       throw new Error(
         `The backup lacks ${damaged.length} documents that are missing or damaged: ${damaged[0]}`,
       );
+    if (problems.length > 0)
+      throw new Error(`The backup is there, but its place is not in order: ${problems.join("; ")}`);
   },
 };
 
@@ -74,8 +85,13 @@ async function list(from: string | undefined): Promise<void> {
   if (backup_url === null) throw wrongWords("Say where backups are: --from URL, or BACKUP_URL");
   const target = openTarget(backup_url);
   const rows: Record<string, string | number>[] = [];
+  const unreadable: string[] = [];
   for (const point of await listPoints(target)) {
-    const { counts, events, documents, dialect, program, rows: object } = await readPoint(target, point);
+    const manifest = await readPoint(target, point).catch((error: unknown) => {
+      unreadable.push(error instanceof Error ? error.message : String(error));
+    });
+    if (!manifest) continue;
+    const { counts, events, documents, dialect, program, rows: object } = manifest;
     rows.push({
       backup: point,
       rows: Object.values(counts).reduce((sum, count) => sum + count, 0),
@@ -86,8 +102,9 @@ async function list(from: string | undefined): Promise<void> {
       encrypted: object.recipient === null ? "no" : "yes",
     });
   }
-  if (rows.length === 0) return console.log(`There are no backups at ${target.url}`);
-  printTable(rows, ["backup", "rows", "events", "documents", "database", "program", "encrypted"]);
+  if (rows.length === 0) console.log(`There are no backups at ${target.url}`);
+  else printTable(rows, ["backup", "rows", "events", "documents", "database", "program", "encrypted"]);
   const ranges = await listRanges(target);
   if (ranges.length > 0) console.log(`By the log any instant can be restored of: ${describeRanges(ranges)}`);
+  if (unreadable.length > 0) throw new Error(unreadable.join("; "));
 }

@@ -16,11 +16,13 @@ export interface BackupResult {
   damaged_documents: string[];
   /** Points that were removed, as `BACKUP_KEEP` says. */
   ended: number;
+  /** What is wrong at the target. The point is there all the same. */
+  problems: string[];
 }
 
 /**
- * Takes a backup and removes those that are not kept. Errors: wrong words without BACKUP_URL; conflict while another
- * backup is being taken; throws what can't be read or written.
+ * Takes a backup and removes those that are not kept. What keeps the latter from being removed is among the problems. Errors: wrong words
+ * without BACKUP_URL; conflict while another backup is being taken; throws what can't be read or written.
  */
 export function backUp(deps: Deps, onProgress?: (text: string) => void): Promise<BackupResult> {
   return deps.background.track(backUpNow(deps, onProgress));
@@ -62,8 +64,12 @@ async function backUpNow(
         log.warn({ err: error, job: BACKUP }, "the end of a backup is not recorded"),
       );
     onProgress("removing what is not kept");
-    const { points } = await applyRetention(target, backup_keep, clock.now());
-    return { ...taken, ended: points };
+    const problems = new Set(taken.problems);
+    const ended = await applyRetention(target, backup_keep, clock.now()).catch((error: unknown) => {
+      problems.add(error instanceof Error ? error.message : String(error));
+      return { points: 0 };
+    });
+    return { ...taken, ended: ended.points, problems: [...problems] };
   } finally {
     await lock.release();
   }
@@ -77,8 +83,9 @@ export function startBackups(deps: Deps): () => void {
   const name = `${BACKUP} ${crypto.randomUUID()}`;
   const timer = new Cron(`0 ${minute} ${hour} * * *`, { utcOffset: 0, protect: true, name }, async () => {
     try {
-      const { manifest, damaged_documents: damaged } = await backUp(deps);
+      const { manifest, damaged_documents: damaged, problems } = await backUp(deps);
       deps.log.info({ point: manifest.instant, events: manifest.events }, "took a backup");
+      if (problems.length > 0) deps.log.error({ problems }, "the place of the backups is not in order");
       if (damaged.length > 0) deps.log.error({ damaged }, "documents are damaged, and not in the backup");
     } catch (error) {
       deps.log.error({ err: error }, "the backup failed");

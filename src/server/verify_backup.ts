@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Deps } from "../app/deps.ts";
 import { openTarget } from "../backup/open_target.ts";
-import { newestPoint } from "../backup/points.ts";
+import { listPoints, readPoint } from "../backup/points.ts";
 import { scratchOf } from "../backup/verify/report.ts";
 
 /** How often it looks whether the service is about to end. */
@@ -18,15 +18,18 @@ export async function verifyBackup({
   log,
 }: Pick<Deps, "config" | "background" | "log">): Promise<void> {
   const { backup_url, backup_identity, data_dir } = config;
-  const newest = backup_url === null ? undefined : await newestPoint(openTarget(backup_url));
-  if (newest === undefined) return;
+  if (backup_url === null) return;
+  const target = openTarget(backup_url);
+  const instant = (await listPoints(target)).at(-1);
+  if (instant === undefined) return;
+  const newest = await readPoint(target, instant);
   if (newest.rows.recipient !== null && backup_identity === null) {
     log.warn("the backup is encrypted and was not verified: say `backup verify --identity` where its key is");
     return;
   }
   const program = Bun.isStandaloneExecutable ? [] : [join(import.meta.dir, "../main.ts")];
   const child = Bun.spawn([process.execPath, ...program, "backup", "verify", newest.instant], {
-    env: { ...process.env, BACKUP_URL: backup_url ?? "", DATA_DIR: data_dir },
+    env: { ...process.env, BACKUP_URL: backup_url, DATA_DIR: data_dir },
     stdout: "pipe",
     stderr: "pipe",
   });

@@ -1,4 +1,4 @@
-import { getTableColumns, getTableName, sql } from "drizzle-orm";
+import { getTableColumns, sql } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { insertRows } from "./insert_rows.ts";
 import { isKeyed, lastKey, raiseKey } from "./key_sequences.ts";
@@ -14,25 +14,25 @@ const PAGE = 500;
 
 /**
  * Copies the rows of all tables from a SQLite database to another one whose tables are empty and up to date, and makes
- * the latter's keys go on where those of the former end. `onTable` is called after each.
+ * the latter's keys go on where those of the former end. `onRows` is told how many were copied in all.
  */
 export async function copyRows(
   from: Reads,
   to: Queries,
   tables: readonly AnyTable[],
-  onTable: (name: string, rows: number) => void = () => undefined,
+  { onRows = () => undefined }: { onRows?: (copied: number) => void } = {},
 ): Promise<void> {
+  let copied = 0;
   for (const table of inOrder(to, tables)) {
-    const rows = await copyTable(from, to, table);
+    for await (const rows of copyTable(from, to, table)) onRows((copied += rows));
     const [source, target] = [from.use(table), to.use(table)];
     if (isKeyed(source) && isKeyed(target)) await raiseKey(to, target, await lastKey(from, source));
-    onTable(getTableName(target), rows);
   }
 }
 
-async function copyTable(from: Reads, to: Queries, table: AnyTable): Promise<number> {
+/** Tells after each page how many rows it had. */
+async function* copyTable(from: Reads, to: Queries, table: AnyTable): AsyncGenerator<number> {
   const source = from.use(table);
-  let copied = 0;
   for (let last = 0; ; ) {
     const page = await selectRows(from, source, {
       columns: { rowid: sql<number>`rowid`, ...getTableColumns(source) },
@@ -48,8 +48,8 @@ async function copyTable(from: Reads, to: Queries, table: AnyTable): Promise<num
         return row;
       }),
     );
-    copied += page.length;
-    if (page.length < PAGE) return copied;
+    yield page.length;
+    if (page.length < PAGE) return;
   }
 }
 

@@ -18,6 +18,10 @@ import { claimPlace, completePlace, type Place } from "./place.ts";
 import type { Point } from "./point.ts";
 import { reviveRows } from "./revive_rows.ts";
 
+/** Progress is told of each so many rows, and documents. */
+const ROWS_TOLD = 50_000;
+const DOCUMENTS_TOLD = 100 * LIMITS.fetch_at_once;
+
 type Documents = Manifest["documents"];
 
 /** What a restore needs of this program. */
@@ -57,11 +61,9 @@ export async function restorePoint(given: Point, place: Place, options: RestoreO
   const point = (await given.prepare?.(scratch)) ?? given;
   const { manifest } = point;
   const { documents = manifest.documents } = options;
-  tell(`documents: ${documents.length}`);
-  await restoreDocuments(point, documents, place.data_dir);
+  await restoreDocuments(point, documents, place.data_dir, tell);
   tell(`usage: ${manifest.events} events`);
   const events = await restoreUsage(point, place.data_dir, scratch, options);
-  tell("records");
   const rows = await restoreRows(point, place, scratch, options);
   rmSync(scratch, { recursive: true });
   makePrivate(place.data_dir);
@@ -69,9 +71,17 @@ export async function restorePoint(given: Point, place: Place, options: RestoreO
   return { rows, events, documents: documents.length, duration_ms: Math.round(performance.now() - started) };
 }
 
-async function restoreDocuments(point: Point, documents: Documents, data_dir: string): Promise<void> {
+async function restoreDocuments(
+  point: Point,
+  documents: Documents,
+  data_dir: string,
+  tell: (text: string) => void,
+): Promise<void> {
   const folders = new Set<string>();
+  let done = 0;
   for (const batch of chunks(documents, LIMITS.fetch_at_once)) {
+    if (done % DOCUMENTS_TOLD === 0) tell(`documents: ${done} of ${documents.length}`);
+    done += batch.length;
     await Promise.all(
       batch.map(async (document) => {
         const { company_id, sha256 } = document;
@@ -119,12 +129,21 @@ async function restoreRows(
   point: Point,
   { data_dir, database_url }: Place,
   scratch: string,
-  { tables, constraints, now, erased = [], erased_people = [] }: RestoreOptions,
+  {
+    tables,
+    constraints,
+    now,
+    erased = [],
+    erased_people = [],
+    onProgress: tell = () => undefined,
+  }: RestoreOptions,
 ): Promise<number> {
   const path =
     database_url === null ? join(data_dir, "meterhouse.sqlite") : join(scratch, "meterhouse.sqlite");
   const { manifest } = point;
+  tell(`records: ${Math.ceil(manifest.rows.size / 1_000_000)} MB`);
   await point.fetch(manifest.rows, path);
+  tell("records: checking pages and references");
   const { rows, problems } = checkSnapshot(path, manifest.counts);
   if (problems.length > 0) throw new Error(`${manifest.rows.name} is damaged: ${problems.join("; ")}`);
   const store = await openSqlite(path, constraints);
@@ -134,7 +153,13 @@ async function restoreRows(
     if (database_url !== null) {
       const target = await openPostgres(database_url, constraints);
       try {
-        await target.tx((q) => copyRows(store.read, q, tables));
+        let told = 0;
+        const onRows = (copied: number): void => {
+          if (copied < told + ROWS_TOLD) return;
+          told = copied;
+          tell(`records: ${copied} of ${rows}`);
+        };
+        await target.tx((q) => copyRows(store.read, q, tables, { onRows }));
       } finally {
         await target.close();
       }

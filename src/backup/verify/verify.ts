@@ -72,8 +72,8 @@ async function examine(
       problems.push(`Usage: ${different} of ${hours} sums by hour are not those of their events`);
     const store = await openSqlite(join(scratch, "meterhouse.sqlite"), constraints);
     try {
-      onProgress?.(`bills: ${wanted}`);
       const bills = await drawBills(store.read, {}, wanted, drawing(seed));
+      onProgress?.(`bills: ${bills.length}`);
       const config = { usage_query_timeout_ms: LIMITS.verify_query_ms };
       const unproved = await findUnproved({ store, usage, config, now }, bills);
       for (const bill of unproved) {
