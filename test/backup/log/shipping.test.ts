@@ -134,21 +134,22 @@ test(
 test("the log is begun anew without a gap, and stays short while it is shipped", async () => {
   const logged = await openLogged({ data_dir, url, log_bytes: 60_000 });
   logged.shipping.start();
-  let longest = 0;
-  for (let i = 0; i < 150; i++) {
-    await logged.commit();
-    longest = Math.max(longest, Bun.file(walOf()).size);
-    await Bun.sleep(1);
+  let [commits, longest] = [0, 0];
+  // On a busy machine many commits are shipped at once.
+  for (let records = 0; records <= 3 || commits < 150; records = (await rangesAt())[0]?.records.length ?? 0) {
+    for (let i = 0; i < 50; i++) {
+      await logged.commit();
+      longest = Math.max(longest, Bun.file(walOf()).size);
+      await Bun.sleep(1);
+    }
+    commits += 50;
   }
   const middle = Temporal.Now.instant();
   await logged.commit();
   await logged.close();
-  const ranges = await rangesAt();
-  expect(ranges.length).toBe(1);
-  const sizes = ranges[0]?.records.length ?? 0;
-  expect(sizes).toBeGreaterThan(3);
-  expect((await restoreTo(await lastInstant())).k).toBe(151);
-  expect((await restoreTo(middle)).k).toBeLessThanOrEqual(151);
+  expect((await rangesAt()).length).toBe(1);
+  expect((await restoreTo(await lastInstant())).k).toBe(commits + 1);
+  expect((await restoreTo(middle)).k).toBeLessThanOrEqual(commits + 1);
   expect(logged.problems).toEqual([]);
   expect(longest).toBeLessThan(3_000_000);
 });
