@@ -331,12 +331,9 @@ test("a restart finds the rest in the spool, and begins a new base where the log
 test("an encrypted log in a bucket that is gone for a while", async () => {
   const identity = await generateIdentity();
   const s3 = startS3();
-  const own = { ...process.env };
-  Object.assign(process.env, {
-    S3_ENDPOINT: s3.url,
-    S3_ACCESS_KEY_ID: "key",
-    S3_SECRET_ACCESS_KEY: "secret",
-  });
+  // The object itself comes back, as in `runHere`.
+  const own = process.env;
+  process.env = { ...own, S3_ENDPOINT: s3.url, S3_ACCESS_KEY_ID: "key", S3_SECRET_ACCESS_KEY: "secret" };
   url = "s3://bucket/prefix";
   try {
     const logged = await openLogged({ data_dir, url, recipient: await identityToRecipient(identity) });
