@@ -1,4 +1,11 @@
-import { Counter, Distribution, type Metric, processMeters, type Sample, SECONDS } from "../core/meters.ts";
+import {
+  Counter,
+  Distribution,
+  type Metric,
+  registeredMetrics,
+  type Sample,
+  SECONDS,
+} from "../core/metrics.ts";
 import type { Log } from "../core/log.ts";
 import { withTimeout } from "../core/time.ts";
 import { metricText } from "./metrics_text.ts";
@@ -62,7 +69,7 @@ export function openMetrics({ log, max_age_ms = 15_000, patience_ms = 2_000 }: M
       register({ name, help, type: "gauge", read: lately(async () => read(), max_age_ms) }),
     async print() {
       const { processMetrics } = await import("./process_metrics.ts");
-      const all = [...own.values(), ...processMeters()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
+      const all = [...own.values(), ...registeredMetrics()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
       const [of_process, ...texts] = await Promise.all([processMetrics(), ...all.map(printed)]);
       return { body: `${of_process}\n${texts.join("")}`, content_type: CONTENT_TYPE };
     },

@@ -1,4 +1,4 @@
-import { Distribution, type Labels, type Metric, type Reading, type Sample } from "../core/meters.ts";
+import { Distribution, type Labels, type Metric, type Reading, type Sample } from "../core/metrics.ts";
 
 /** A metric in the Prometheus text format, version 0.0.4; without values its name, type and help. */
 export function metricText({ name, help, type }: Metric, reading: Reading): string {

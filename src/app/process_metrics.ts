@@ -1,7 +1,7 @@
 // Loaded by the first scrape: a start need not load the library, nor an unwatched process look at its event loop.
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { collectDefaultMetrics, Registry } from "prom-client";
-import { gauge } from "../core/meters.ts";
+import { gauge } from "../core/metrics.ts";
 
 /** Spaces of V8's heap, which Bun's has not: reading them walks all objects while requests wait. Decision 0164. */
 const HEAP_SPACES = ["total", "used", "available"].map((size) => `nodejs_heap_space_size_${size}_bytes`);

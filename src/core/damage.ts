@@ -1,6 +1,6 @@
 import { AppError } from "./errors.ts";
 import { unmendable } from "./exit_codes.ts";
-import { counterBy } from "./meters.ts";
+import { counterBy } from "./metrics.ts";
 import { PROGRAM } from "./program_files.ts";
 
 /** What can be damaged on a disk: the records, the usage events, the uploaded documents. */

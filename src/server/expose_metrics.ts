@@ -13,7 +13,7 @@ import type { ObservedUsage } from "../usage_store/observed_usage.ts";
 import { countPending, findLongestDue } from "../webhooks/deliveries/lease_queries.ts";
 import type { Watch } from "./watch.ts";
 import { BACKUP } from "./backups.ts";
-import { jobIntervals, lastSuccesses } from "./job_runs/meters.ts";
+import { jobIntervals, lastSuccesses } from "./job_runs/metrics.ts";
 import { listSuccesses } from "./job_runs/queries.ts";
 
 /** Rows are counted up to this: beyond it a metric tells that there are too many, not how many. */

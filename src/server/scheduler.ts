@@ -4,7 +4,7 @@ import { AppError } from "../core/errors.ts";
 import { withTimeout } from "../core/time.ts";
 import { FairWork } from "../core/fair_scheduler.ts";
 import { span } from "../core/trace.ts";
-import { jobFailures, jobSeconds, rememberSuccess } from "./job_runs/meters.ts";
+import { jobFailures, jobSeconds, rememberSuccess } from "./job_runs/metrics.ts";
 import { saveSuccess } from "./job_runs/queries.ts";
 import { type Job, JOBS } from "./jobs.ts";
 import { listCompanies } from "../tenancy/companies/queries.ts";

@@ -1,6 +1,6 @@
 import type { Database } from "bun:sqlite";
 import { sqlState } from "./constraints.ts";
-import { transactionRetries } from "./meters.ts";
+import { transactionRetries } from "./metrics.ts";
 
 /** What shares a commit at most: so many transactions, begun within so many milliseconds. */
 const GROUP = { size: 64, ms: 5 };

@@ -6,7 +6,7 @@ import { postgresColumns } from "./columns.postgres.ts";
 import type { Constraints } from "./constraints.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { SessionLocks } from "./lock.postgres.ts";
-import { observedTransaction } from "./meters.ts";
+import { observedTransaction } from "./metrics.ts";
 import { migratePostgres } from "./migrate.postgres.ts";
 import { retriesOf } from "./retries.postgres.ts";
 import { Pools, runOn, watchSilence } from "./pools.postgres.ts";

@@ -1,7 +1,7 @@
 import { AppError } from "../core/errors.ts";
 import { KeyedMutex } from "../core/keyed_mutex.ts";
 import { type Constraints, constraintError, sqlState } from "./constraints.ts";
-import { transactionRetries } from "./meters.ts";
+import { transactionRetries } from "./metrics.ts";
 
 /** Serialization failures are retried this often before the caller gets a 503. */
 const ATTEMPTS = 12;

@@ -13,7 +13,7 @@ import { errorCode } from "../core/error_code.ts";
 import { bindToSpan } from "../core/trace.ts";
 import { type Constraints, constraintError } from "./constraints.ts";
 import { ReadSnapshot } from "./read_snapshot.ts";
-import { observedTransaction } from "./meters.ts";
+import { observedTransaction } from "./metrics.ts";
 import { openHandle } from "./transaction_handle.ts";
 import { ownLocks } from "./lock.ts";
 import { quickCheck } from "./quick_check.ts";

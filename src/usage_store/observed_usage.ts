@@ -1,5 +1,5 @@
 import { span } from "../core/trace.ts";
-import { questionSeconds } from "./meters.ts";
+import { questionSeconds } from "./metrics.ts";
 import type { SumsCheck, UsageStore } from "./port.ts";
 
 /** A usage store whose work is timed and traced, whichever engine it is on. */

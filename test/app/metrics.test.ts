@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { openMetrics } from "../../src/app/metrics.ts";
 import { metricText } from "../../src/app/metrics_text.ts";
-import { ByLabel, counter, Counter, Distribution, type Metric } from "../../src/core/meters.ts";
+import { ByLabel, counter, Counter, Distribution, type Metric } from "../../src/core/metrics.ts";
 
 const OWN = /^(?:# (?:HELP|TYPE) )?meterhouse_test/;
 

@@ -13,7 +13,7 @@ import type { BillableSubscription, DuePeriod } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import { type BillingJob, logFields, saveProgress } from "./billing_job.ts";
 import { findDuePeriods } from "./find_due.ts";
-import { reportStanding } from "./meters.ts";
+import { reportStanding } from "./metrics.ts";
 import type { BillingRunResult } from "./model.ts";
 import { dueBy } from "./pipeline.ts";
 import { deleteRun, updateRun } from "./queries.ts";

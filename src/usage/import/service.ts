@@ -7,7 +7,7 @@ import { LIMITS } from "../limits.ts";
 import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./file_head.ts";
 import { parseObject, rejectedRows, toIngestEvent, writeDerivedId } from "./rows.ts";
-import { countStored } from "../meters.ts";
+import { countStored } from "../metrics.ts";
 import { storeFresh } from "../ingest/store_fresh.ts";
 import { resolveEvents } from "../ingest/resolve_events.ts";
 import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "./model.ts";

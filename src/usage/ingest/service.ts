@@ -4,7 +4,7 @@ import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
 import { AppError } from "../../core/errors.ts";
-import { countRefused, countStored } from "../meters.ts";
+import { countRefused, countStored } from "../metrics.ts";
 import { readCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "./store_fresh.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";

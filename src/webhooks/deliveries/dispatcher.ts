@@ -13,7 +13,7 @@ import { fanOut } from "./fan_out.ts";
 import { leaseLogs, listDueEndpoints, listDueLogs, releaseLeases, renewLeases } from "./lease_queries.ts";
 import { abandonPending } from "./queries.ts";
 import { type Delivery, type FinishedAttempt, recordAttempts } from "./record_attempts.ts";
-import { webhookAttempts } from "./meters.ts";
+import { webhookAttempts } from "./metrics.ts";
 import { hasSucceeded } from "./rules.ts";
 import { type Message, type SendOptions, type SendOutcome, send } from "./send.ts";
 import { signMessage } from "./sign.ts";

@@ -8,7 +8,7 @@ import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type AppendDecision, decideGroup } from "./deduplicate.ts";
 import { hourSums, insertSums, insertSumsOf } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
-import { commitEvents, commitSeconds } from "../../meters.ts";
+import { commitEvents, commitSeconds } from "../../metrics.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 
 /** The bounds of group commit. */

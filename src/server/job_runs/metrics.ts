@@ -1,5 +1,5 @@
 import { Cron } from "croner";
-import { counterBy, histogramBy, type Sample } from "../../core/meters.ts";
+import { counterBy, histogramBy, type Sample } from "../../core/metrics.ts";
 import { JOBS } from "../jobs.ts";
 
 export const jobSeconds = histogramBy(

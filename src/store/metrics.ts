@@ -1,4 +1,4 @@
-import { counter, histogram } from "../core/meters.ts";
+import { counter, histogram } from "../core/metrics.ts";
 import { span } from "../core/trace.ts";
 
 const seconds = histogram(

@@ -1,4 +1,4 @@
-import { counterBy } from "../../core/meters.ts";
+import { counterBy } from "../../core/metrics.ts";
 
 /** `succeeded`: a 2xx answer; `refused`: another answer; `failed`: none. */
 export const webhookAttempts = counterBy(

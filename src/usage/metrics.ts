@@ -1,4 +1,4 @@
-import { counterBy } from "../core/meters.ts";
+import { counterBy } from "../core/metrics.ts";
 import { AppError, type ErrorKind } from "../core/errors.ts";
 
 const events = counterBy(

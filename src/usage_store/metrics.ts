@@ -1,4 +1,4 @@
-import { histogram, histogramBy } from "../core/meters.ts";
+import { histogram, histogramBy } from "../core/metrics.ts";
 
 export const commitSeconds = histogram(
   "meterhouse_usage_commit_duration_seconds",

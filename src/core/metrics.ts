@@ -64,11 +64,11 @@ export class Counter {
   }
 }
 
-/** One meter for each value of a label, made when it is first asked for. */
+/** One metric for each value of a label, made when it is first asked for. */
 export class ByLabel<M extends Counter | Distribution> {
   readonly #label: string;
   readonly #make: () => M;
-  readonly #meters = new Map<string, M>();
+  readonly #values = new Map<string, M>();
 
   /** `values` are shown from the beginning, so that their first count is seen as growth. */
   constructor(label: string, make: () => M, values: readonly string[] = []) {
@@ -78,17 +78,17 @@ export class ByLabel<M extends Counter | Distribution> {
   }
 
   of(value: string): M {
-    const known = this.#meters.get(value);
+    const known = this.#values.get(value);
     if (known !== undefined) return known;
     const made = this.#make();
-    this.#meters.set(value, made);
+    this.#values.set(value, made);
     return made;
   }
 
   *samples(): Iterable<Sample> {
-    for (const [value, meter] of this.#meters) {
+    for (const [value, metric] of this.#values) {
       const labels = { [this.#label]: value };
-      yield { labels, value: meter instanceof Counter ? meter.value : meter };
+      yield { labels, value: metric instanceof Counter ? metric.value : metric };
     }
   }
 }
@@ -99,10 +99,10 @@ export const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5,
 const metrics = new Map<string, Metric>();
 
 /**
- * The meters of this process. They stand as constants beside what they measure and need not be handed around; services
+ * The metrics of this process. They stand as constants beside what they measure and need not be handed around; services
  * that share a process, as in tests, share them.
  */
-export const processMeters = (): Iterable<Metric> => metrics.values();
+export const registeredMetrics = (): Iterable<Metric> => metrics.values();
 
 function register(metric: Metric): void {
   if (metrics.has(metric.name)) throw new Error(`There are two metrics ${metric.name}`);
@@ -110,9 +110,9 @@ function register(metric: Metric): void {
 }
 
 export function counter(name: string, help: string): Counter {
-  const meter = new Counter();
-  register({ name, help, type: "counter", read: () => meter.value });
-  return meter;
+  const metric = new Counter();
+  register({ name, help, type: "counter", read: () => metric.value });
+  return metric;
 }
 
 export function counterBy(
@@ -121,15 +121,15 @@ export function counterBy(
   label: string,
   values: readonly string[] = [],
 ): ByLabel<Counter> {
-  const meters = new ByLabel(label, () => new Counter(), values);
-  register({ name, help, type: "counter", read: () => meters.samples() });
-  return meters;
+  const metric = new ByLabel(label, () => new Counter(), values);
+  register({ name, help, type: "counter", read: () => metric.samples() });
+  return metric;
 }
 
 export function histogram(name: string, help: string, bounds: readonly number[] = SECONDS): Distribution {
-  const meter = new Distribution(bounds);
-  register({ name, help, type: "histogram", read: () => [{ value: meter }] });
-  return meter;
+  const metric = new Distribution(bounds);
+  register({ name, help, type: "histogram", read: () => [{ value: metric }] });
+  return metric;
 }
 
 export function histogramBy(
@@ -138,9 +138,9 @@ export function histogramBy(
   label: string,
   bounds: readonly number[] = SECONDS,
 ): ByLabel<Distribution> {
-  const meters = new ByLabel(label, () => new Distribution(bounds));
-  register({ name, help, type: "histogram", read: () => meters.samples() });
-  return meters;
+  const metric = new ByLabel(label, () => new Distribution(bounds));
+  register({ name, help, type: "histogram", read: () => metric.samples() });
+  return metric;
 }
 
 /** A gauge of the process, read on each scrape. */

@@ -1,5 +1,5 @@
 import { scopeOf } from "../../core/access.ts";
-import { gauge } from "../../core/meters.ts";
+import { gauge } from "../../core/metrics.ts";
 import type { BillingJob } from "./billing_job.ts";
 
 /** How the last regular run of a company stands: periods that it has yet to bill, subscriptions that it can't. */
