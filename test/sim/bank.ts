@@ -25,6 +25,8 @@ export interface SentDebit {
   /** What it last said; undefined while it says nothing. */
   says: Fate | undefined;
   ever_failed: boolean;
+  /** Whether it said that and nobody confirmed it: the process died meanwhile. Banks say it again. */
+  is_unconfirmed: boolean;
 }
 
 /** A bank behind the sandbox: it remembers what it was sent, and answers early, late, twice, and otherwise than before. */
@@ -79,7 +81,8 @@ export class Bank {
         if (earlier && !earlier.ever_failed)
           this.violations.push(`${order_no} was sent, and attempt ${before} had not failed`);
       }
-      const debit = { order_no, amount, reference: mandate.reference, says: undefined, ever_failed: false };
+      const said = { says: undefined, ever_failed: false, is_unconfirmed: false };
+      const debit = { order_no, amount, reference: mandate.reference, ...said };
       this.sent.set(order_no, debit);
       if (this.#roll(4) > 0) continue;
       this.decide(debit);

@@ -130,6 +130,8 @@ const DECK = Object.entries(CHANCES).flatMap(([name, times]) => Array.from({ len
 /** The bank says of a debit how it stands, for the first time, again, or otherwise than before. */
 async function tellUnasked(company: SimCompany): Promise<void> {
   const { bank, roll } = company;
+  for (const { order_no, is_unconfirmed } of bank.sent.values())
+    if (is_unconfirmed) await tell(company, order_no);
   const debits = [...bank.sent.values()].slice(-10);
   if (debits.length === 0) return;
   const debit = pick(roll, debits);
@@ -141,12 +143,14 @@ async function tell(company: SimCompany, order_no: string): Promise<void> {
   const debit = company.bank.sent.get(order_no);
   if (!debit) return;
   const result = company.bank.resultOf(debit);
+  debit.is_unconfirmed = true;
   await company.deps.store.tx(async (q) => {
     const order = await findOrderByNumber(q, order_no);
     if (!order) throw new Error(`${order_no} was sent, and is not on record`);
     const tx = { q, scope: { company_id: company.company_id }, now: company.clock.now() };
     await applyPaymentResults(tx, [{ order, result }]);
   });
+  debit.is_unconfirmed = false;
 }
 
 function job(company: SimCompany, name: string): Promise<unknown> {
