@@ -5,6 +5,7 @@ import { findConfig } from "../merchant_config/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { type NewFlag, raiseFlags, resolveAnswered } from "../flags/queries.ts";
 import {
+  listOrders,
   listOrdersOfPayments,
   type MandateOrder,
   type OrderChange,
@@ -90,12 +91,23 @@ interface Transition extends queries.PaymentMove {
   readonly attempt: OrderMove & { readonly order: MandateOrder };
 }
 
+/** The results with their orders as they are now: another answer may have come since they were read. */
+async function withOrdersOfNow(tx: Tx, results: readonly OrderResult[]): Promise<OrderResult[]> {
+  const orders = await listOrders(
+    tx,
+    results.map(({ order }) => order.id),
+  );
+  const of_now = new Map(orders.map((order) => [order.id, order]));
+  return results.map(({ order, result }) => ({ order: of_now.get(order.id) ?? order, result }));
+}
+
 /** Applies one pass of results, each of another mandate. */
 async function applyPass(
   tx: Tx,
-  results: readonly OrderResult[],
+  received: readonly OrderResult[],
   terms: RetryTerms | null,
 ): Promise<Applied> {
+  const results = await withOrdersOfNow(tx, received);
   const ids = results.flatMap(({ order }) => order.payment_id ?? []);
   const payments = new Map((await queries.listWithMandates(tx, ids)).map((one) => [one.id, one]));
   const others = await listOthers(tx, results, payments);
