@@ -107,3 +107,17 @@ test("answers that are applied together come to what they do one by one", async 
     propertyCases(8),
   );
 }, 120_000);
+
+test("an answer counts by the order as it is, also where another one came after the order was read", async () => {
+  const { tenant, payments } = await openDebits();
+  const [id = 0] = payments;
+  const { store } = service.deps;
+  const order = await findOrderByNumber(store.read, await orderNoOf(tenant, id));
+  if (!order) throw new Error("The payment has no order");
+  const tx = { scope: { company_id: tenant.company_id }, now: clock.now() };
+  for (const result of [PAID, NO_FUNDS])
+    await store.tx((q) => applyPaymentResults({ ...tx, q }, [{ order, result }]));
+  const { status } = await getPayment(tenant.api, id);
+  const after = await findOrderByNumber(store.read, order.order_no);
+  expect([status, after?.status]).toEqual(["failed", "failed"]);
+});
