@@ -3,10 +3,8 @@ import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
+import { DecimalInput, DecimalText } from "../decimals.ts";
 import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
-
-/** A decimal on the wire, as text, which is exact at any size. */
-const DecimalText = Type.String({ description: "a decimal such as 12.5" });
 
 /** A tier of a graduated or volume price: units up to and including `up_to`; the last one has no bound. */
 export const UsageTier = Type.Object(
@@ -75,11 +73,6 @@ export const BillingTypeInfo = Type.Object(
   },
   { title: "BillingType" },
 );
-
-/** A decimal in a request, as text or a JSON number; `readDecimal` reads it. */
-const DecimalInput = Type.Union([Type.String(), Type.Number()], {
-  description: "a decimal such as 12.5, as a string or a number",
-});
 
 const UsageTierInput = strict(
   { up_to: nullableDecimal(), unit_price: DecimalInput, flat_fee: Type.Optional(DecimalInput) },

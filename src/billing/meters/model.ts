@@ -13,6 +13,7 @@ import {
   textUpTo,
 } from "../../core/schema.ts";
 import { AGGREGATIONS } from "../../usage_store/meter.ts";
+import { DecimalInput, DecimalText } from "../decimals.ts";
 import { LIMITS } from "../limits.ts";
 
 const CODE = "^[a-z][a-z0-9_]{0,63}$";
@@ -32,12 +33,6 @@ const MetadataKey = Type.String({
 const ValueKey = Type.String({
   pattern: `^(usage|metadata:[\\s\\S]{1,${SHARED_LIMITS.name_length}})$`,
   description: `usage, or metadata: and a key of 1 to ${SHARED_LIMITS.name_length} characters`,
-});
-
-const DecimalText = Type.String({ description: "a decimal such as -1" });
-
-const DecimalInput = Type.Union([Type.String(), Type.Number()], {
-  description: "a decimal such as 12.5, as a string or a number",
 });
 
 const OPS = ["in", "not_in", "exists", "missing"] as const;

@@ -1,7 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { DecimalText } from "../decimals.ts";
 import { At, Id, nullable, oneOf } from "../../core/schema.ts";
-
-export const DecimalText = Type.String({ description: "a decimal such as 12.5" });
 
 /** The kinds of lines, in the order in which a bill shows those of one stretch. */
 export const LINE_KINDS = ["fee", "usage", "maximum_cap", "minimum_true_up", "overage"] as const;

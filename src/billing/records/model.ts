@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
-import { BillLine, DecimalText } from "../rating/bill_line.ts";
+import { DecimalText } from "../decimals.ts";
+import { BillLine } from "../rating/bill_line.ts";
 import { Subscription } from "../subscriptions/model.ts";
 
 export const RECORD_KINDS = ["period", "adjustment"] as const;

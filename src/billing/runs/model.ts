@@ -1,7 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
-import { BillLine, DecimalText } from "../rating/bill_line.ts";
+import { DecimalText } from "../decimals.ts";
+import { BillLine } from "../rating/bill_line.ts";
 import { BillingRecord } from "../records/model.ts";
 
 /** A record as part of a run's result; one that a dry run would write has no id. */

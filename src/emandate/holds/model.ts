@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { At } from "../../core/schema.ts";
-import { DecimalText } from "../../billing/rating/bill_line.ts";
+import { DecimalText } from "../../billing/decimals.ts";
 
 /** A company whose debits wait, and what goes out when they are released. Amounts are in MYR. */
 export const HeldDebits = Type.Object({
