@@ -3,7 +3,7 @@ import type { ReadTx, Tx } from "../store/store.ts";
 import type { Context } from "./context.ts";
 
 /** Reads of committed rows that the caller may see. Errors: unauthorized for an actor of no company. */
-export function readTx({ store, actor, now }: Context): ReadTx {
+export function readTx({ store, actor, now }: Pick<Context, "store" | "actor" | "now">): ReadTx {
   return { q: store.read, scope: scopeOf(actor), now };
 }
 

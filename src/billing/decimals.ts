@@ -7,3 +7,9 @@ export const DecimalText = Type.String({ description: "a decimal such as 12.5" }
 export const DecimalInput = Type.Union([Type.String(), Type.Number()], {
   description: "a decimal such as 12.5, as a string or a number",
 });
+
+/** The same, or null for none. */
+export const nullableDecimal = () =>
+  Type.Union([Type.String(), Type.Number(), Type.Null()], {
+    description: "a decimal such as 12.5, as a string or a number, or null",
+  });

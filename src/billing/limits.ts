@@ -4,6 +4,8 @@ export const LIMITS = {
   start_years_ahead: 100,
   start_years_back: 10,
   usage_tiers: 100,
+  charges: 20,
+  charge_prices: 100,
   meter_terms: 5,
   meter_filters: 10,
   meter_filter_values: 100,

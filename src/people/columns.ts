@@ -14,7 +14,10 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   clients: { person: ["name"] },
   users: { person: ["email", "name", "password_hash"] },
   products: { company: ["name"] },
-  billing_models: { company: ["name", "description"], plain: ["currency", "usage_tiers", "credit_plan"] },
+  billing_models: {
+    company: ["name", "description", "charges"],
+    plain: ["currency", "usage_tiers", "credit_plan", "commitment"],
+  },
   meters: { company: ["code", "name", "description", "filters"], plain: ["value", "group_keys"] },
   subscriptions: { person: ["name", "external_subscription_id"] },
   billing_model_changes: { text: ["last_error"], plain: ["adjustment_billing_record_ids"] },

@@ -107,12 +107,17 @@ export interface MeasureQuery {
   readonly last_seq?: number | undefined;
 }
 
+/** Whether what a meter measures depends on events before its window. */
+export function readsBefore({
+  aggregation,
+  carry_over,
+}: Pick<MeterTerms, "aggregation" | "carry_over">): boolean {
+  return aggregation === "weighted_sum" || (aggregation === "latest" && carry_over);
+}
+
 /** From where on the events of a window may change what its meter measures. */
-export function readFrom(
-  { aggregation, carry_over }: MeterTerms,
-  { start_ms, since_ms }: MeterWindow,
-): number {
-  return aggregation === "weighted_sum" || (aggregation === "latest" && carry_over) ? since_ms : start_ms;
+export function readFrom(meter: MeterTerms, { start_ms, since_ms }: MeterWindow): number {
+  return readsBefore(meter) ? since_ms : start_ms;
 }
 
 /** The earliest timestamp of an event that may change what a query measures. */

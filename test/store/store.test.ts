@@ -64,6 +64,9 @@ describe("columns", () => {
       maximum_charge: null,
       charge_flat_on_zero: true,
       credit_plan: null,
+      meter_id: null,
+      charges: [],
+      commitment: null,
       status: "active" as const,
       ...stamped(NOW),
     };
@@ -104,6 +107,9 @@ describe("insertRow", () => {
     maximum_charge: null,
     charge_flat_on_zero: false,
     credit_plan: null,
+    meter_id: null,
+    charges: [],
+    commitment: null,
     status: "active" as const,
     ...stamped(NOW),
   };
@@ -125,7 +131,10 @@ describe("insertRow", () => {
     const company_id = scope.company_id;
     const reversed = Object.fromEntries(Object.entries({ ...model, company_id, name: "two" }).toReversed());
     const [two, three, four] = await store.tx(async (q) => [
-      await insertRow(q, t, reversed as typeof t.$inferInsert, { free_units: t.free_units, name: t.name }),
+      await insertRow(q, t, reversed as unknown as typeof t.$inferInsert, {
+        free_units: t.free_units,
+        name: t.name,
+      }),
       await insertRow(q, t, { ...model, company_id, name: "three" }, { name: t.name, label: t.free_units }),
       await insertRow(q, t, { ...fewer, free_units: "3", company_id, name: "four" }, { name: t.name }),
     ]);

@@ -54,7 +54,13 @@ export const BILLING_TYPES: readonly BillingTypeRule[] = [
     needs: ["package_size"],
     optional: ["recurring_fee", "free_units", "minimum_charge", "maximum_charge"],
   },
-  { id: 6, billing_type: "credit", price: "plan fee per month", needs: ["credit_plan"], optional: [] },
+  {
+    id: 6,
+    billing_type: "credit",
+    price: "plan fee per month",
+    needs: ["credit_plan"],
+    optional: [],
+  },
 ];
 
 /** The type behind a `billing_type_id`, or undefined. */

@@ -3,15 +3,16 @@ import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
-import { DecimalInput, DecimalText } from "../decimals.ts";
+import { DecimalInput, DecimalText, nullableDecimal } from "../decimals.ts";
+import {
+  Charge,
+  ChargeInput,
+  Commitment,
+  CommitmentInput,
+  UsageTier,
+  UsageTierInput,
+} from "./charge_model.ts";
 import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
-
-/** A tier of a graduated or volume price: units up to and including `up_to`; the last one has no bound. */
-export const UsageTier = Type.Object(
-  { up_to: nullable(DecimalText), unit_price: DecimalText, flat_fee: DecimalText },
-  { title: "UsageTier" },
-);
-export type UsageTier = Static<typeof UsageTier>;
 
 const CREDIT_CONSUMPTIONS = ["per_api_call", "per_unit"] as const;
 
@@ -29,37 +30,46 @@ const BillingTypeName = Type.Unsafe<BillingType>(
   Type.Union(BILLING_TYPES.map(({ billing_type }) => Type.Literal(billing_type))),
 );
 
+const fields = {
+  id: Id,
+  name: Type.String(),
+  billing_type_id: Id,
+  price: Type.Number({ description: "its meaning depends on the billing type" }),
+  currency: Type.String(),
+  description: Type.String(),
+  company_id: Id,
+  recurring_fee: DecimalText,
+  free_units: DecimalText,
+  usage_tiers: Type.Array(UsageTier),
+  package_size: nullable(DecimalText),
+  minimum_charge: nullable(DecimalText),
+  maximum_charge: nullable(DecimalText),
+  charge_flat_on_zero: Type.Boolean(),
+  credit_plan: nullable(CreditPlan),
+  status: oneOf(["active", "archived"]),
+  created_at: At,
+  updated_at: At,
+};
+
+/** What not every model has: meters and charges. */
+const charging = {
+  meter_id: nullable(Id),
+  charges: Type.Array(Charge),
+  commitment: nullable(Commitment),
+};
+
 /**
  * A price for subscriptions. `price` is a JSON number of at most 15 significant digits, every other decimal is text.
+ * Fields of meters and charges are there where they are set.
  */
 export const BillingModel = Type.Object(
-  {
-    id: Id,
-    name: Type.String(),
-    billing_type_id: Id,
-    billing_type: BillingTypeName,
-    price: Type.Number({ description: "its meaning depends on the billing type" }),
-    currency: Type.String(),
-    description: Type.String(),
-    company_id: Id,
-    recurring_fee: DecimalText,
-    free_units: DecimalText,
-    usage_tiers: Type.Array(UsageTier),
-    package_size: nullable(DecimalText),
-    minimum_charge: nullable(DecimalText),
-    maximum_charge: nullable(DecimalText),
-    charge_flat_on_zero: Type.Boolean(),
-    credit_plan: nullable(CreditPlan),
-    status: oneOf(["active", "archived"]),
-    created_at: At,
-    updated_at: At,
-  },
+  { ...fields, billing_type: BillingTypeName, ...Type.Partial(Type.Object(charging)).properties },
   { title: "BillingModel" },
 );
 export type BillingModel = Static<typeof BillingModel>;
 
-/** A billing model as it is stored: without the name of its billing type. */
-export const StoredBillingModel = Type.Omit(BillingModel, ["billing_type"]);
+/** A billing model as it is stored. */
+export const StoredBillingModel = Type.Object({ ...fields, ...charging });
 export type StoredBillingModel = Static<typeof StoredBillingModel>;
 
 /** A billing type: the meaning of `price`, and the price fields it takes. */
@@ -74,11 +84,6 @@ export const BillingTypeInfo = Type.Object(
   { title: "BillingType" },
 );
 
-const UsageTierInput = strict(
-  { up_to: nullableDecimal(), unit_price: DecimalInput, flat_fee: Type.Optional(DecimalInput) },
-  { title: "UsageTierInput" },
-);
-
 const CreditPlanInput = strict(
   {
     monthly_credits: Type.Integer({ minimum: 0 }),
@@ -87,12 +92,6 @@ const CreditPlanInput = strict(
   },
   { title: "CreditPlanInput" },
 );
-
-function nullableDecimal() {
-  return Type.Union([Type.String(), Type.Number(), Type.Null()], {
-    description: "a decimal such as 12.5, as a string or a number, or null",
-  });
-}
 
 const Description = Type.String({
   maxLength: SHARED_LIMITS.description_length,
@@ -113,6 +112,9 @@ const optionalPricing = {
         "null or an object with monthly_credits (a whole number), credit_consumption (per_api_call or per_unit) and, optionally, overage_rate (a decimal or null)",
     }),
   ),
+  meter_id: Type.Optional(nullable(Id)),
+  charges: Type.Optional(Type.Array(ChargeInput, { maxItems: LIMITS.charges })),
+  commitment: Type.Optional(nullable(CommitmentInput)),
 };
 
 export const ListBillingModels = strict({ search: Type.Optional(Search), ...pageFields });

@@ -1,8 +1,9 @@
-import { LIMITS } from "../limits.ts";
 import type { ErrorDetail } from "../../core/errors.ts";
 import { compare, type Decimal, toBig, isCurrency, isZero } from "../../core/money.ts";
 import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";
-import type { CreditPlan, UsageTier } from "./model.ts";
+import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
+import type { CreditPlan } from "./model.ts";
+import { aboveZero, notNegative, tierRules } from "./price_rules.ts";
 
 /** The price terms that rating needs. Fields that the billing type does not take are unset. */
 export interface PriceTerms {
@@ -19,23 +20,32 @@ export interface PriceTerms {
   readonly maximum_charge: Decimal | null;
   readonly charge_flat_on_zero: boolean;
   readonly credit_plan: CreditPlan | null;
+  /** What the own type counts; null for all usage. */
+  readonly meter_id: number | null;
+  readonly charges: readonly Charge[];
+  readonly commitment: Commitment | null;
 }
 
+/** What is not there on the wire where it is not set. */
+type Charging = Pick<PriceTerms, "meter_id" | "charges" | "commitment">;
+
 /**
- * The price terms of a stored billing model: the type by name, the price as an exact decimal. Errors: throws on a
+ * The price terms of a billing model: the type by name, the price as an exact decimal. Errors: throws on a
  * billing_type_id that is not in `BILLING_TYPES`.
  */
 export function priceTermsOf(
-  row: Omit<PriceTerms, "billing_type" | "price"> & {
-    readonly billing_type_id: number;
-    readonly price: number;
-  },
+  row: Omit<PriceTerms, "billing_type" | "price" | keyof Charging> &
+    Partial<Charging> & {
+      readonly billing_type_id: number;
+      readonly price: number;
+    },
 ): PriceTerms {
   const billing_type = billingTypeOf(row.billing_type_id);
   if (billing_type === undefined) {
     throw new Error(`Cannot read billing model ${row.id}: there is no billing type ${row.billing_type_id}`);
   }
-  return { ...row, billing_type, price: toBig(row.price).toFixed() };
+  const { meter_id = null, charges = [], commitment = null } = row;
+  return { ...row, meter_id, charges, commitment, billing_type, price: toBig(row.price).toFixed() };
 }
 
 const MAX_MONTHLY_CREDITS = 1_000_000_000_000;
@@ -55,7 +65,7 @@ export function validateModel(model: PriceTerms): ErrorDetail[] {
     ...notNegative("/recurring_fee", model.recurring_fee),
     ...notNegative("/free_units", model.free_units),
     ...aboveZero("/package_size", model.package_size),
-    ...tierRules(usage_tiers),
+    ...tierRules(usage_tiers, "/usage_tiers"),
     ...chargeLimits(model),
     ...(credit_plan === null ? [] : creditPlanRules(credit_plan)),
   ];
@@ -91,43 +101,6 @@ function fieldsOfType(model: PriceTerms): ErrorDetail[] {
   return [...missing, ...refused];
 }
 
-function notNegative(path: string, value: Decimal | null): ErrorDetail[] {
-  return value !== null && compare(value, "0") < 0 ? [{ path, message: "must be 0 or more" }] : [];
-}
-
-function aboveZero(path: string, value: Decimal | null): ErrorDetail[] {
-  return value !== null && compare(value, "0") <= 0 ? [{ path, message: "must be more than 0" }] : [];
-}
-
-/** Tiers ascend strictly, the last without a bound. Only upper bounds are stored: no gaps, no overlaps. */
-function tierRules(tiers: readonly UsageTier[]): ErrorDetail[] {
-  if (tiers.length > LIMITS.usage_tiers) {
-    return [{ path: "/usage_tiers", message: `must be at most ${LIMITS.usage_tiers} tiers` }];
-  }
-  return tiers.flatMap((tier, index) => {
-    const path = `/usage_tiers/${index}`;
-    return [
-      ...upperBound(`${path}/up_to`, tier, tiers[index - 1], index === tiers.length - 1),
-      ...notNegative(`${path}/unit_price`, tier.unit_price),
-      ...notNegative(`${path}/flat_fee`, tier.flat_fee),
-    ];
-  });
-}
-
-function upperBound(
-  path: string,
-  tier: UsageTier,
-  below: UsageTier | undefined,
-  is_last: boolean,
-): ErrorDetail[] {
-  if (is_last) return tier.up_to === null ? [] : [{ path, message: "must be null: the last tier is open" }];
-  if (tier.up_to === null) return [{ path, message: "must be a bound: only the last tier is open" }];
-  const floor = below?.up_to ?? "0";
-  return compare(tier.up_to, floor) > 0
-    ? []
-    : [{ path, message: `must be more than ${floor}, where the tier begins` }];
-}
-
 function chargeLimits({ minimum_charge, maximum_charge }: PriceTerms): ErrorDetail[] {
   const crossed =
     minimum_charge !== null && maximum_charge !== null && compare(minimum_charge, maximum_charge) > 0
@@ -148,4 +121,13 @@ function creditPlanRules({ monthly_credits, overage_rate }: CreditPlan): ErrorDe
     ...(whole ? [] : [{ path: "/credit_plan/monthly_credits", message }]),
     ...notNegative("/credit_plan/overage_rate", overage_rate),
   ];
+}
+
+/** The ids of the meters that models name. */
+export function namedMeters(models: Iterable<Pick<PriceTerms, "meter_id" | "charges">>): number[] {
+  const named = [...models].flatMap(({ meter_id, charges }) => [
+    meter_id,
+    ...charges.map((charge) => charge.meter_id),
+  ]);
+  return [...new Set(named.filter((id) => id !== null))];
 }

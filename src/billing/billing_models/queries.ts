@@ -7,7 +7,7 @@ import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
-import { priceTermsOf } from "./price_terms.ts";
+import { namedMeters, priceTermsOf } from "./price_terms.ts";
 import { type BillingModel, StoredBillingModel } from "./model.ts";
 import type { Pricing } from "./rules.ts";
 import { billingModelTable } from "./tables.ts";
@@ -15,9 +15,16 @@ import { billingModelTable } from "./tables.ts";
 /** The stored columns of a billing model; `toBillingModel` adds the rest. */
 export const billingModelColumns = (q: Reads) => columnsOf(q.use(billingModelTable), StoredBillingModel);
 
-/** Adds the billing type's name to a stored billing model. */
-export function toBillingModel(row: StoredBillingModel): BillingModel {
-  return { ...row, billing_type: priceTermsOf(row).billing_type };
+/** A stored billing model with its billing type's name, and without what is not set of meters and charges. */
+export function toBillingModel({ meter_id, charges, commitment, ...row }: StoredBillingModel): BillingModel {
+  const { billing_type } = priceTermsOf(row);
+  return {
+    ...row,
+    billing_type,
+    ...(meter_id === null ? {} : { meter_id }),
+    ...(charges.length === 0 ? {} : { charges }),
+    ...(commitment === null ? {} : { commitment }),
+  };
 }
 
 /** Active billing models by id, and how many there are in all. */
@@ -54,6 +61,17 @@ export async function findStoredModels(
     where: and(idIn(billing_models.id, ids), filterOnly(eq(billing_models.company_id, scope.company_id))),
   });
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The company's billing models that name a meter, archived ones too. */
+export async function listModelsNaming(tx: ReadTx, meter_id: number): Promise<{ id: number }[]> {
+  const t = tx.q.use(billingModelTable);
+  const rows = await selectRows(tx.q, t, {
+    columns: { id: t.id, meter_id: t.meter_id, charges: t.charges },
+    where: eq(t.company_id, tx.scope.company_id),
+    order: asc(t.id),
+  });
+  return rows.filter((row) => namedMeters([row]).includes(meter_id));
 }
 
 export async function insertBillingModel(

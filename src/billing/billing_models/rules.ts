@@ -3,11 +3,20 @@ import { FieldErrors } from "../../core/field_errors.ts";
 import type { Decimal } from "../../core/money.ts";
 import { BILLING_TYPES, billingTypeOf } from "./billing_types.ts";
 import { priceTermsOf, validateModel } from "./price_terms.ts";
-import type { BillingModel, CreditPlan, PricingInput, UsageTier } from "./model.ts";
+import type { Commitment } from "./charge_model.ts";
+import {
+  chargeRules,
+  commitmentRules,
+  type MetersById,
+  readCharges,
+  readTiers,
+  unknownMeter,
+} from "./charge_rules.ts";
+import type { CreditPlan, PricingInput, StoredBillingModel } from "./model.ts";
 
 /** The fields of a billing model that decide what is charged. They are frozen once a subscription uses it. */
 export type Pricing = Pick<
-  BillingModel,
+  StoredBillingModel,
   | "billing_type_id"
   | "price"
   | "currency"
@@ -19,9 +28,12 @@ export type Pricing = Pick<
   | "maximum_charge"
   | "charge_flat_on_zero"
   | "credit_plan"
+  | "meter_id"
+  | "charges"
+  | "commitment"
 >;
 
-/** The defaults of a new model's price fields. */
+/** The defaults of a new model's price fields, and those of an old one that has no charges. */
 export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
   price: 0,
   recurring_fee: "0",
@@ -32,15 +44,18 @@ export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
   maximum_charge: null,
   charge_flat_on_zero: false,
   credit_plan: null,
+  meter_id: null,
+  charges: [],
+  commitment: null,
 };
 
 /**
  * Merges a request's price fields into the current pricing: fields left out stay, decimals become canonical text and
  * `price` a number. Errors: invalid, naming every broken rule. Decisions 0010, 0011.
  */
-export function mergePricing(before: Pricing, input: PricingInput): Pricing {
+export function mergePricing(before: Pricing, input: PricingInput, meters: MetersById): Pricing {
   const errors = new FieldErrors();
-  const merged = readPricing(before, input, (value, path, kind) => errors.decimal(value, path, kind));
+  const merged = readPricing(before, input, errors);
   if (billingTypeOf(merged.billing_type_id) === undefined) {
     const type_list = BILLING_TYPES.map(({ id, billing_type }) => `${id} (${billing_type})`).join(", ");
     errors.add({ path: "/billing_type_id", message: `must be one of ${type_list}` });
@@ -48,6 +63,11 @@ export function mergePricing(before: Pricing, input: PricingInput): Pricing {
   // Rules across fields apply only once each field can be read.
   errors.refuse();
   errors.add(...validateModel(priceTermsOf({ ...merged, id: 0, name: "" })));
+  const { meter_id } = merged;
+  if (meter_id !== null && !meters.has(meter_id)) errors.add(unknownMeter("/meter_id"));
+  if (meter_id !== null && billingTypeOf(merged.billing_type_id) === "flat")
+    errors.add({ path: "/meter_id", message: "must be left out: billing type flat counts no usage" });
+  errors.add(...chargeRules(merged.charges, meters), ...commitmentRules(merged.commitment));
   errors.refuse();
   return merged;
 }
@@ -58,46 +78,48 @@ export function isSamePrice(model: Pricing, pricing: Pricing): boolean {
 }
 
 type PriceInput = string | number;
-type PriceReader = (value: PriceInput, path: string, kind?: "price") => Decimal;
 
-function readPricing(before: Pricing, input: PricingInput, read: PriceReader): Pricing {
+function readPricing(before: Pricing, input: PricingInput, errors: FieldErrors): Pricing {
   const orOld = (given: PriceInput | undefined, path: string, old: Decimal) =>
-    given === undefined ? old : read(given, path);
+    given === undefined ? old : errors.decimal(given, path);
   const orOldOrNull = (given: PriceInput | null | undefined, path: string, old: Decimal | null) =>
-    given === undefined ? old : readOrNull(given, path, read);
+    given === undefined ? old : readOrNull(given, path, errors);
   return {
     billing_type_id: input.billing_type_id ?? before.billing_type_id,
-    price: input.price === undefined ? before.price : Number(read(input.price, "/price", "price")),
+    price: input.price === undefined ? before.price : Number(errors.decimal(input.price, "/price", "price")),
     currency: input.currency ?? before.currency,
     recurring_fee: orOld(input.recurring_fee, "/recurring_fee", before.recurring_fee),
     free_units: orOld(input.free_units, "/free_units", before.free_units),
-    usage_tiers:
-      input.usage_tiers?.map((tier, i) => readTier(tier, `/usage_tiers/${i}`, read)) ?? before.usage_tiers,
+    usage_tiers: input.usage_tiers
+      ? readTiers(input.usage_tiers, "/usage_tiers", errors)
+      : before.usage_tiers,
     package_size: orOldOrNull(input.package_size, "/package_size", before.package_size),
     minimum_charge: orOldOrNull(input.minimum_charge, "/minimum_charge", before.minimum_charge),
     maximum_charge: orOldOrNull(input.maximum_charge, "/maximum_charge", before.maximum_charge),
     charge_flat_on_zero: input.charge_flat_on_zero ?? before.charge_flat_on_zero,
-    credit_plan: input.credit_plan === undefined ? before.credit_plan : readPlan(input.credit_plan, read),
+    credit_plan: input.credit_plan === undefined ? before.credit_plan : readPlan(input.credit_plan, errors),
+    meter_id: input.meter_id === undefined ? before.meter_id : input.meter_id,
+    charges: input.charges ? readCharges(input.charges, errors) : before.charges,
+    commitment: input.commitment === undefined ? before.commitment : readCommitment(input.commitment, errors),
   };
 }
 
-function readTier(
-  { up_to, unit_price, flat_fee = "0" }: NonNullable<PricingInput["usage_tiers"]>[number],
-  path: string,
-  read: PriceReader,
-): UsageTier {
-  return {
-    up_to: readOrNull(up_to, `${path}/up_to`, read),
-    unit_price: read(unit_price, `${path}/unit_price`),
-    flat_fee: read(flat_fee, `${path}/flat_fee`),
-  };
-}
-
-function readPlan(plan: PricingInput["credit_plan"], read: PriceReader): CreditPlan | null {
+function readPlan(plan: PricingInput["credit_plan"], errors: FieldErrors): CreditPlan | null {
   if (!plan) return null;
-  return { ...plan, overage_rate: readOrNull(plan.overage_rate ?? null, "/credit_plan/overage_rate", read) };
+  return {
+    ...plan,
+    overage_rate: readOrNull(plan.overage_rate ?? null, "/credit_plan/overage_rate", errors),
+  };
 }
 
-function readOrNull(input: PriceInput | null, path: string, read: PriceReader): Decimal | null {
-  return input === null ? null : read(input, path);
+function readCommitment(given: PricingInput["commitment"], errors: FieldErrors): Commitment | null {
+  if (!given) return null;
+  return {
+    minimum: readOrNull(given.minimum ?? null, "/commitment/minimum", errors),
+    maximum: readOrNull(given.maximum ?? null, "/commitment/maximum", errors),
+  };
+}
+
+function readOrNull(input: PriceInput | null, path: string, errors: FieldErrors): Decimal | null {
+  return input === null ? null : errors.decimal(input, path);
 }

@@ -7,17 +7,21 @@ import type { ReadTx } from "../../store/store.ts";
 import { BILLING_TYPES } from "./billing_types.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { countScheduledChangesTo, isUsedByChange } from "../billing_model_changes/queries.ts";
-import { countActiveSubscriptions, isBillingModelUsed } from "../subscriptions/queries.ts";
+import { isModelUsed } from "../billing_model_changes/model_use.ts";
+import { countScheduledChangesTo } from "../billing_model_changes/queries.ts";
+import { countActiveSubscriptions } from "../subscriptions/queries.ts";
 import {
   BillingModel,
   BillingTypeInfo,
   CreateBillingModel,
   ListBillingModels,
+  type PricingInput,
   UpdateBillingModel,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { isSamePrice, mergePricing, DEFAULT_PRICING } from "./rules.ts";
+import { DEFAULT_PRICING, isSamePrice, mergePricing, type Pricing } from "./rules.ts";
+import type { Meter } from "../meters/model.ts";
+import { findMeters } from "../meters/queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the billing types, which are the same for every company. */
@@ -64,8 +68,9 @@ export const createBillingModel = operation({
   output: BillingModel,
   async run(ctx, { name, description, ...input }) {
     const { billing_type_id, currency } = input;
-    const pricing = mergePricing({ ...DEFAULT_PRICING, billing_type_id, currency }, input);
     return transaction(ctx, async (tx) => {
+      const before = { ...DEFAULT_PRICING, billing_type_id, currency };
+      const pricing = mergePricing(before, input, await findMetersOf(tx, before, input));
       const model = await queries.insertBillingModel(tx, { name, description, ...pricing });
       await recordEvents(tx, [event("billing_model.created", model)]);
       return model;
@@ -85,8 +90,9 @@ export const updateBillingModel = operation({
   run: (ctx, { id, name, description, ...input }) =>
     transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findBillingModel(tx, id), "Billing model", id);
-      const pricing = mergePricing(before, input);
-      if (!isSamePrice(before, pricing) && (await isUsed(tx, id))) {
+      const old = { ...DEFAULT_PRICING, ...before };
+      const pricing = mergePricing(old, input, await findMetersOf(tx, old, input));
+      if (!isSamePrice(old, pricing) && (await isModelUsed(tx, id))) {
         throw new AppError(
           "conflict",
           `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
@@ -131,7 +137,9 @@ function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
   return { type, data: { id, status } };
 }
 
-/** Whether a subscription or a plan change has ever used the model. Decision 0011. */
-async function isUsed(tx: ReadTx, id: number): Promise<boolean> {
-  return (await isBillingModelUsed(tx, id)) || (await isUsedByChange(tx, id));
+/** The meters that a model names, before a change or by it. */
+async function findMetersOf(tx: ReadTx, before: Pricing, input: PricingInput): Promise<Map<number, Meter>> {
+  const charges = [...before.charges, ...(input.charges ?? [])];
+  const named = [before.meter_id, input.meter_id, ...charges.map(({ meter_id }) => meter_id)];
+  return findMeters(tx, [...new Set(named.filter((id) => typeof id === "number"))]);
 }

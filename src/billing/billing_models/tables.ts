@@ -1,6 +1,8 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { meterTable } from "../meters/tables.ts";
+import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
-import type { CreditPlan, UsageTier } from "./model.ts";
+import type { CreditPlan } from "./model.ts";
 
 export const billingModelTable = (k: ColumnKit) =>
   k.table(
@@ -21,6 +23,9 @@ export const billingModelTable = (k: ColumnKit) =>
       maximum_charge: k.decimal("maximum_charge"),
       charge_flat_on_zero: k.boolean("charge_flat_on_zero").notNull(),
       credit_plan: k.json<CreditPlan>("credit_plan"),
+      meter_id: k.ref("meter_id", meterTable),
+      charges: k.json<Charge[]>("charges").notNull().default([]),
+      commitment: k.json<Commitment>("commitment"),
       /** A deleted model is archived: bills refer to it. */
       status: k.enumeration("status", ["active", "archived"]).notNull(),
       ...stamps(k),

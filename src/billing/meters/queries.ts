@@ -2,9 +2,10 @@ import { and, asc, eq, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { containing } from "../../store/expressions.ts";
+import { containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Meter } from "./model.ts";
 import type { Counting } from "./rules.ts";
@@ -25,6 +26,15 @@ export function listMeters(tx: ReadTx, { search }: { search?: string }, slice: S
 export function findMeter(tx: ReadTx, id: number): Promise<Meter | undefined> {
   const t = tx.q.use(meterTable);
   return findRow(tx.q, t, { columns: meterColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
+}
+
+/** Those of the meters that there are, by id. */
+export async function findMeters(tx: ReadTx, ids: readonly number[]): Promise<Map<number, Meter>> {
+  if (ids.length === 0) return new Map();
+  const t = tx.q.use(meterTable);
+  const where = and(idIn(t.id, ids), filterOnly(inScope(tx)));
+  const rows = await selectRows(tx.q, t, { columns: meterColumns(tx.q), where });
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export function insertMeter({ q, scope, now }: Tx, fields: MeterFields): Promise<Meter> {

@@ -20,7 +20,13 @@ export const meterRoutes = routes({ tag: "Meters", admits: "company" }, [
   route("GET /meters/:id", getMeter, { summary: "Get a meter" }),
   route("PUT /meters/:id", updateMeter, {
     summary: "Change a meter",
-    description: "What is left out stays; with another aggregation, what that does not take falls away.",
+    description:
+      "What is left out stays; with another aggregation, what that does not take falls away. What it counts is frozen once a billing model that was used names it.",
+    errors: [409],
   }),
-  route("DELETE /meters/:id", deleteMeter, { summary: "Delete a meter" }),
+  route("DELETE /meters/:id", deleteMeter, {
+    summary: "Delete a meter",
+    description: "Refused while a billing model names it.",
+    errors: [409],
+  }),
 ]);

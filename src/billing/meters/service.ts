@@ -2,13 +2,17 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
-import { invalid, orNotFound } from "../../core/errors.ts";
+import { AppError, invalid, orNotFound } from "../../core/errors.ts";
+import { isDeepStrictEqual } from "node:util";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
+import type { ReadTx } from "../../store/store.ts";
 import type { Measured } from "../../usage_store/meter.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
+import { listModelsNaming } from "../billing_models/queries.ts";
+import { isModelUsed } from "../billing_model_changes/model_use.ts";
 import { LIMITS } from "../limits.ts";
 import { listSubscriptionStarts } from "../subscriptions/queries.ts";
 import { CreateMeter, ListMeters, Meter, MeterTrial, TryMeter, UpdateMeter } from "./model.ts";
@@ -50,7 +54,10 @@ export const createMeter = operation({
   },
 });
 
-/** Replaces a meter's name, and what else is given. Errors: not_found, invalid. */
+/**
+ * Replaces a meter's name, and what else is given. What it counts is frozen once a billing model that was used names it.
+ * Errors: not_found, invalid, conflict.
+ */
 export const updateMeter = operation({
   name: "update_meter",
   permission: "meters:write",
@@ -61,6 +68,7 @@ export const updateMeter = operation({
       const before = orNotFound(await queries.findMeter(tx, id), "Meter", id);
       const { aggregation } = before;
       const counting = mergeCounting(before, code ?? before.code, { aggregation, ...input });
+      if (!isDeepStrictEqual({ ...before, ...counting }, before)) await refuseUsed(tx, id);
       const fields = { name, description: description ?? before.description, ...counting };
       const meter = orNotFound(await queries.updateMeter(tx, id, fields), "Meter", id);
       await recordEvents(tx, [event("meter.updated", meter)]);
@@ -69,7 +77,7 @@ export const updateMeter = operation({
     }),
 });
 
-/** Deletes a meter. Errors: not_found. */
+/** Deletes a meter. Errors: not_found, conflict while a billing model names it. */
 export const deleteMeter = operation({
   name: "delete_meter",
   permission: "meters:write",
@@ -79,6 +87,9 @@ export const deleteMeter = operation({
   run: (ctx, { id }) =>
     transaction(ctx, async (tx) => {
       const meter = orNotFound(await queries.findMeter(tx, id), "Meter", id);
+      const [model] = await listModelsNaming(tx, id);
+      if (model)
+        throw new AppError("conflict", `Cannot delete meter ${id}: billing model ${model.id} names it`);
       await queries.deleteMeter(tx, id);
       await recordEvents(tx, [event("meter.deleted", meter)]);
       return {};
@@ -179,6 +190,17 @@ async function measureSubscriptions(
       };
     }),
   );
+}
+
+/** Errors: conflict where a billing model that was used names the meter. */
+async function refuseUsed(tx: ReadTx, id: number): Promise<void> {
+  for (const model of await listModelsNaming(tx, id)) {
+    if (!(await isModelUsed(tx, model.id))) continue;
+    throw new AppError(
+      "conflict",
+      `Cannot change what meter ${id} counts: billing model ${model.id} names it and was used. Create a new meter`,
+    );
+  }
 }
 
 /** Parts in the order of the text of their keys. */

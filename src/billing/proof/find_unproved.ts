@@ -3,15 +3,17 @@ import { interleave } from "../../core/chunk.ts";
 import { recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
-import type { TotalsOptions, UsageWindow, WindowTotal } from "../../usage_store/port.ts";
-import { type PriceTerms, priceTermsOf } from "../billing_models/price_terms.ts";
+import { namedMeters, type PriceTerms, priceTermsOf } from "../billing_models/price_terms.ts";
 import { findStoredModels } from "../billing_models/queries.ts";
 import { LIMITS } from "../limits.ts";
+import type { Meter } from "../meters/model.ts";
+import { findMeters } from "../meters/queries.ts";
 import type { Difference } from "../records/model.ts";
 import { listRecorded, type RecordedPart } from "../records/queries.ts";
+import { countAssertions, UsageCount } from "../records/count_usage.ts";
 import { differencesOf } from "../records/verify_amounts.ts";
-import { assertionsOf, storedBy, type UsageAssertion, verify, windowOf } from "../records/verify_usage.ts";
-import { type BillableSubscription, type DuePeriod, segmentsOf } from "../runs/billable.ts";
+import { assertionsOf, storedBy, verify } from "../records/verify_usage.ts";
+import { type BillableSubscription, type DuePeriod, segmentsOf, timelineOf } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
 import { type MeteredPeriod, rate } from "../runs/pipeline.ts";
 import { listZones } from "../subscriptions/queries.ts";
@@ -21,7 +23,7 @@ import { periodDifferences, periodKey } from "./rules.ts";
 
 /** What proving takes: of the usage store the totals alone. */
 export interface ProofContext extends Pick<Context, "store" | "now"> {
-  readonly usage: Pick<Context["usage"], "totals" | "sinceOf">;
+  readonly usage: Pick<Context["usage"], "totals" | "measure" | "sinceOf">;
   readonly config: Pick<Context["config"], "usage_query_timeout_ms">;
 }
 
@@ -56,6 +58,7 @@ interface Batch {
   readonly subscriptions: ReadonlyMap<number, BillableSubscription>;
   readonly zones: ZoneTimeline;
   readonly modelOf: (id: number) => PriceTerms;
+  readonly meters: ReadonlyMap<number, Meter>;
 }
 
 async function readBatch(tx: ReadTx, ids: readonly number[], since: number): Promise<Batch> {
@@ -67,8 +70,11 @@ async function readBatch(tx: ReadTx, ids: readonly number[], since: number): Pro
   const periods = Map.groupBy(await listRecorded(tx, subscription_ids, starts), periodKey);
   const billable = await listBillable(tx, { ids: subscription_ids, limit: subscription_ids.length });
   const named = bills.flatMap(({ lines }) => lines.map(({ billing_model_id }) => billing_model_id));
-  const models = await findStoredModels(tx, [...new Set(named)]);
+  const stored = await findStoredModels(tx, [...new Set(named)]);
+  const models = new Map([...stored].map(([id, model]) => [id, priceTermsOf(model)]));
+  const in_force = billable.flatMap((subscription) => timelineOf(subscription).map(({ model }) => model));
   return {
+    meters: await findMeters(tx, namedMeters([...models.values(), ...in_force])),
     bills,
     periods,
     subscriptions: new Map(billable.map((subscription) => [subscription.id, subscription])),
@@ -76,13 +82,13 @@ async function readBatch(tx: ReadTx, ids: readonly number[], since: number): Pro
     modelOf: (id) => {
       const model = models.get(id);
       if (!model) throw new Error(`Cannot prove a line: billing model ${id} is not there`);
-      return priceTermsOf(model);
+      return model;
     },
   };
 }
 
 async function proveBatch(ctx: ProofContext, company_id: number, batch: Batch): Promise<UnprovedBill[]> {
-  const count = new UsageCount();
+  const count = new UsageCount(batch.meters);
   const bills = batch.bills.map((bill) => {
     const records = batch.periods.get(periodKey(bill)) ?? [];
     return {
@@ -91,7 +97,7 @@ async function proveBatch(ctx: ProofContext, company_id: number, batch: Batch): 
       whole: wholePeriod(bill, records, batch, count),
     };
   });
-  await count.ask(ctx, company_id);
+  await count.ask(ctx.usage, company_id, ctx.config.usage_query_timeout_ms);
   return bills.flatMap(({ bill, own, whole }) => {
     const differences = attempt(() => [...own(), ...whole()]);
     if (differences.length === 0) return [];
@@ -114,33 +120,20 @@ function attempt(compare: () => Difference[]): Difference[] {
 function ownLines(
   { billedUnits, ...bill }: BillToProve,
   records: readonly RecordedPart[],
-  { modelOf }: Batch,
+  { subscriptions, modelOf }: Batch,
   count: UsageCount,
 ): () => Difference[] {
-  const { subscription_id, sequence, currency, lines } = bill;
+  const { subscription_id, sequence, currency, lines, billingStartAt, billingEndAt } = bill;
+  const subscription = subscriptions.get(subscription_id);
+  if (!subscription) return () => missing(subscription_id);
   const until = records.filter((part) => part.sequence <= sequence);
   const assertions = assertionsOf(until, currency);
-  const counted = new Map<UsageAssertion, Map<RecordedPart, () => WindowTotal>>();
-  for (const assertion of assertions) {
-    const window = windowOf(assertion.line, subscription_id);
-    const bounds = [assertion.until, assertion.since].filter((part) => part !== null);
-    counted.set(assertion, new Map(bounds.map((part) => [part, count.of(window, storedBy(part))])));
-  }
+  const period = { from: instant(billingStartAt), to: instant(billingEndAt) };
+  const counted = countAssertions(count, assertions, modelOf, { subscription, period });
   return () => {
     const amounts = differencesOf({ ...bill, billedUnits: Number(billedUnits) }, until, modelOf);
-    const found = verify(
-      assertions,
-      (assertion, part) => totalOf(counted.get(assertion)?.get(part)),
-      until.at(-1)?.lines ?? lines,
-      amounts,
-    );
-    return found.differences;
+    return verify(assertions, counted, until.at(-1)?.lines ?? lines, amounts).differences;
   };
-}
-
-function totalOf(read: (() => WindowTotal) | undefined): WindowTotal {
-  if (!read) throw new Error("Cannot prove a line: its usage was not counted");
-  return read();
 }
 
 /** The sum of all records of the bill's period against the period rated anew. */
@@ -156,19 +149,13 @@ function wholePeriod(
   const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
   const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
   const due: DuePeriod = { subscription, period };
-  const segments = segmentsOf(due).map((segment) => {
-    const [start_ms, end_ms] = [segment.from.epochMilliseconds, segment.to.epochMilliseconds];
-    return { segment, counted: count.of({ subscription_id, start_ms, end_ms }, storedBy(last)) };
-  });
+  const segments = segmentsOf(due);
+  const used = count.ofSegments(segments, due, storedBy(last));
   return () => {
-    const used = segments.map(({ segment, counted }) => {
-      const { units, event_count, corrections, digest: usage_digest } = counted();
-      return { segment, usage: { units, event_count, corrections, usage_digest } };
-    });
     const metered: MeteredPeriod = {
       ...due,
-      segments: segments.map(({ segment }) => segment),
-      used,
+      segments,
+      used: used(),
       usage_until: last.usage_until,
       usage_seq: last.usage_seq ?? 0,
     };
@@ -182,32 +169,4 @@ function wholePeriod(
 
 function missing(subscription_id: number): Difference[] {
   return [{ path: "/subscription_id", expected: null, actual: `${subscription_id}, which is not there` }];
-}
-
-type StoredBy = Omit<TotalsOptions, "timeout_ms">;
-
-/** The totals of many windows, by one query for all that end at the same event. */
-class UsageCount {
-  readonly #questions = new Map<string, { stored_by: StoredBy; windows: UsageWindow[] }>();
-  readonly #answers = new Map<string, WindowTotal[]>();
-
-  /** Adds a window; the result reads its total once it was asked for. */
-  of(window: UsageWindow, stored_by: StoredBy): () => WindowTotal {
-    const key = `${stored_by.created_until_ms} ${stored_by.last_seq}`;
-    const question = this.#questions.get(key) ?? { stored_by, windows: [] };
-    this.#questions.set(key, question);
-    const position = question.windows.push(window) - 1;
-    return () => {
-      const total = this.#answers.get(key)?.[position];
-      if (!total) throw new Error("Cannot prove a line: its usage was not counted");
-      return total;
-    };
-  }
-
-  async ask({ usage, config }: ProofContext, company_id: number): Promise<void> {
-    const timeout_ms = config.usage_query_timeout_ms;
-    for (const [key, { stored_by, windows }] of this.#questions) {
-      this.#answers.set(key, await usage.totals(company_id, windows, { ...stored_by, timeout_ms }));
-    }
-  }
 }

@@ -1,6 +1,7 @@
 import { compare, roundMoney } from "../../core/money.ts";
 import { netByLine, NO_EVENTS } from "../rating/adjustment.ts";
 import type { BillLine } from "../rating/bill_line.ts";
+import { countsEvents } from "../records/verify_usage.ts";
 import type { Difference } from "../records/model.ts";
 
 /**
@@ -18,14 +19,16 @@ export function periodDifferences(
     const [want, have] = [wanted.get(key), found.get(key)];
     const line = want ?? have;
     if (!line) return [];
-    const path = `/period/${line.kind}/${line.billing_model_id}/${line.from}/${line.to}`;
+    const charge = line.charge_code === undefined ? "" : `/${line.charge_code}`;
+    const path = `/period/${line.kind}/${line.billing_model_id}/${line.from}/${line.to}${charge}`;
+    const counts = countsEvents(line);
     const zero = roundMoney("0", currency);
     return [
       ...differing(`${path}/amount`, want?.amount ?? zero, have?.amount ?? zero),
-      ...(line.kind === "usage" || line.kind === "overage"
+      ...(counts || line.kind === "overage"
         ? differing(`${path}/quantity`, want?.quantity ?? "0", have?.quantity ?? "0")
         : []),
-      ...(line.kind === "usage" ? differingEvents(path, want, have) : []),
+      ...(counts ? differingEvents(path, want, have) : []),
     ];
   });
 }

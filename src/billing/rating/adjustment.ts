@@ -3,8 +3,10 @@ import type { BillLine } from "./bill_line.ts";
 import { sortLines } from "./charges.ts";
 
 /** The key of a charge: lines of one kind, model and stretch, for as many of its days, are the same charge. */
-export function lineKey({ kind, billing_model_id, from, to, proration }: BillLine): string {
-  return [kind, billing_model_id, from, to, proration?.numerator].join(" ");
+export function lineKey(line: BillLine): string {
+  const { kind, billing_model_id, from, to, proration, charge_code, match } = line;
+  const key = [kind, billing_model_id, from, to, proration?.numerator].join(" ");
+  return charge_code === undefined ? key : `${key} ${charge_code} ${JSON.stringify(match)}`;
 }
 
 export const NO_EVENTS = "0".repeat(32);
@@ -39,11 +41,17 @@ function negateDigest(usage_digest: string): string {
 function plus(a: BillLine, b: BillLine, currency: string): BillLine {
   return {
     ...a,
+    ...skipped((a.skipped_events ?? 0) + (b.skipped_events ?? 0), a),
     quantity: sum([a.quantity, b.quantity]),
     amount: roundMoney(sum([a.amount, b.amount]), currency),
     event_count: a.event_count === null ? null : a.event_count + (b.event_count ?? 0),
     usage_digest: a.usage_digest === null ? null : addDigests(a.usage_digest, b.usage_digest ?? NO_EVENTS),
   };
+}
+
+/** Skipped events, where a line counts them. */
+function skipped(skipped_events: number, { skipped_events: own }: BillLine): Partial<BillLine> {
+  return own === undefined ? {} : { skipped_events };
 }
 
 function negative(line: BillLine, currency: string): BillLine {
@@ -53,6 +61,7 @@ function negative(line: BillLine, currency: string): BillLine {
     amount: roundMoney(subtract("0", line.amount), currency),
     event_count: line.event_count === null ? null : 0 - line.event_count,
     usage_digest: line.usage_digest === null ? null : negateDigest(line.usage_digest),
+    ...skipped(0 - (line.skipped_events ?? 0), line),
   };
 }
 
@@ -74,7 +83,7 @@ export function isFullyReversed({ amount, quantity, event_count }: BillLine): bo
 
 /** Whether a line moves neither money nor units nor events. */
 function isEmptyLine({ kind, amount, quantity, event_count }: BillLine): boolean {
-  const counts_units = kind === "usage" || kind === "overage";
+  const counts_units = kind === "usage" || kind === "overage" || (kind === "charge" && event_count !== null);
   return isZero(amount) && (event_count ?? 0) === 0 && !(counts_units && !isZero(quantity));
 }
 

@@ -1,14 +1,26 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { DecimalText } from "../decimals.ts";
+import { iso } from "../../core/time.ts";
 import { At, Id, nullable, oneOf } from "../../core/schema.ts";
+import type { Segment } from "./segments.ts";
 
 /** The kinds of lines, in the order in which a bill shows those of one stretch. */
-export const LINE_KINDS = ["fee", "usage", "maximum_cap", "minimum_true_up", "overage"] as const;
+export const LINE_KINDS = [
+  "fee",
+  "usage",
+  "maximum_cap",
+  "minimum_true_up",
+  "overage",
+  "charge",
+  "commitment_cap",
+  "commitment_true_up",
+] as const;
 
 /**
  * A line of a bill. `quantity` of a usage line is its units, of an overage line its credits. `unit_price`: of one
  * unit, package, credit or month; null where tiers or limits make the amount. `event_count` and `usage_digest` are
- * of a usage line's own events; null on other lines.
+ * of a usage line's own events, and of those of a charge with a meter; null on other lines. Only lines of charges have
+ * the fields from `charge_code` on.
  */
 export const BillLine = Type.Object(
   {
@@ -23,7 +35,38 @@ export const BillLine = Type.Object(
     event_count: nullable(Type.Integer()),
     usage_digest: nullable(Type.String()),
     proration: nullable(Type.Object({ numerator: Type.Integer(), denominator: Type.Integer() })),
+    charge_code: Type.Optional(Type.String()),
+    meter_id: Type.Optional(nullable(Id)),
+    match: Type.Optional(
+      nullable(Type.Record(Type.String(), Type.String(), { description: "the values that the price is of" })),
+    ),
+    per: Type.Optional(Type.String({ description: "unit_price is of so many units" })),
+    skipped_events: Type.Optional(
+      Type.Integer({ description: "events without a value that the meter could read" }),
+    ),
   },
   { title: "BillLine" },
 );
 export type BillLine = Readonly<Static<typeof BillLine>>;
+
+/** What is given of a line; the rest is nothing. */
+export type LineInput = Pick<BillLine, "kind" | "description" | "amount"> & Partial<BillLine>;
+
+/** A line of a stretch under one plan. */
+export function billLine(
+  stretch: Pick<Segment, "model" | "from" | "to">,
+  { description, ...facts }: LineInput,
+): BillLine {
+  return {
+    billing_model_id: stretch.model.id,
+    description: `${stretch.model.name}: ${description}`,
+    from: iso(stretch.from),
+    to: iso(stretch.to),
+    quantity: "1",
+    unit_price: null,
+    event_count: null,
+    usage_digest: null,
+    proration: null,
+    ...facts,
+  };
+}

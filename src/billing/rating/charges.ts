@@ -1,20 +1,19 @@
 import {
   atLeastZero,
-  ceilQuotient,
   compare,
   type Decimal,
   isZero,
   multiply,
   roundMoney,
   roundQuotient,
-  min,
   subtract,
   sum,
 } from "../../core/money.ts";
-import { iso } from "../../core/time.ts";
 import type { BillingType } from "../billing_models/billing_types.ts";
 import type { PriceTerms } from "../billing_models/price_terms.ts";
-import { type BillLine, LINE_KINDS } from "./bill_line.ts";
+import { billLine, type BillLine, LINE_KINDS } from "./bill_line.ts";
+import { type ChargedSegment, chargeLines, commitmentLines } from "./charge_lines.ts";
+import { requireField, UNIT_CHARGES, withoutFlatFees } from "./unit_prices.ts";
 import { joinStretches, type Proration, type Segment, stretchesOf } from "./segments.ts";
 
 /** The usage of a segment: the sum of its events (corrections may make it negative) and their proof. */
@@ -24,6 +23,8 @@ export interface Usage {
   /** How many of the events are corrections, with a negative usage; none where it is left out. */
   readonly corrections?: number;
   readonly usage_digest: string;
+  /** Events that the model's own meter found no value in; where it has one. */
+  readonly skipped_events?: number;
 }
 
 /** The credits of a billing month, as integers: what its plans gave, and what its usage took. */
@@ -34,61 +35,16 @@ export interface CreditMonth {
   readonly overage: readonly { readonly segment: Segment; readonly credits: bigint }[];
 }
 
-/** A field that the model's type needs: `validateModel` accepts no model without it. */
-function requireField<T>(value: T | null | undefined, field: string, model: PriceTerms): T {
-  if (value !== null && value !== undefined) return value;
-  throw new Error(`Cannot rate billing model ${model.id}: ${model.billing_type} without ${field}`);
-}
-
-// The formulas, exact: nothing is rounded here. Units are never negative.
-
-/** max(0, units − free_units) × price. */
-function perUnitCharge(model: PriceTerms, units: Decimal): Decimal {
-  return multiply(atLeastZero(subtract(units, model.free_units)), model.price);
-}
-
-/** ceil(max(0, units − free_units) / package_size) × price. */
-function packageCharge(model: PriceTerms, units: Decimal): Decimal {
-  const size = requireField(model.package_size, "package_size", model);
-  return multiply(ceilQuotient(atLeastZero(subtract(units, model.free_units)), size), model.price);
-}
-
-/** Each tier's units × its unit_price, plus its flat_fee when any unit falls in it. */
-function graduatedCharge(model: PriceTerms, units: Decimal): Decimal {
-  if (isZero(units)) return zeroCharge(model);
-  const reached = model.usage_tiers
-    .map((tier, index) => ({ ...tier, above: model.usage_tiers[index - 1]?.up_to ?? "0" }))
-    .filter(({ above }) => compare(units, above) > 0);
-  return sum(
-    reached.flatMap(({ above, up_to, unit_price, flat_fee }) => {
-      const units_in_tier = subtract(up_to === null ? units : min(units, up_to), above);
-      return [multiply(units_in_tier, unit_price), flat_fee];
-    }),
-  );
-}
-
-/** All units at the tier that the total falls in, plus its flat_fee. */
-function volumeCharge(model: PriceTerms, units: Decimal): Decimal {
-  if (isZero(units)) return zeroCharge(model);
-  const tier = model.usage_tiers.find(({ up_to }) => up_to === null || compare(units, up_to) <= 0);
-  const { unit_price, flat_fee } = requireField(tier, "an open tier", model);
-  return sum([multiply(units, unit_price), flat_fee]);
-}
-
-/** Zero units charge nothing, or the first tier's flat_fee with charge_flat_on_zero. */
-function zeroCharge(model: PriceTerms): Decimal {
-  return model.charge_flat_on_zero ? requireField(model.usage_tiers[0], "tiers", model).flat_fee : "0";
-}
-
 /** How a type charges a month's fee, and usage before its limits. */
 interface Charges {
   /** The field of the fee; `price` is that of one unit or package where it is not the fee. */
   readonly fee: "price" | "recurring_fee";
-  readonly usage: (model: PriceTerms, units: Decimal) => Decimal;
+  readonly usage: (model: PriceTerms, units: Decimal, of: string) => Decimal;
   /** The usage line's description, after the model's name. */
   readonly terms: (model: PriceTerms) => string;
 }
 
+const named = ({ id, billing_type }: PriceTerms) => `billing model ${id}: ${billing_type}`;
 const free = ({ free_units }: PriceTerms) => (isZero(free_units) ? "" : `, ${free_units} units free`);
 const noCharges = () => "0";
 
@@ -96,18 +52,18 @@ const CHARGES: Readonly<Record<BillingType, Charges>> = {
   flat: { fee: "price", usage: noCharges, terms: () => "usage, included" },
   per_unit: {
     fee: "recurring_fee",
-    usage: perUnitCharge,
+    usage: UNIT_CHARGES.per_unit,
     terms: (model) => `usage${free(model)}`,
   },
   graduated: {
     fee: "price",
-    usage: graduatedCharge,
+    usage: UNIT_CHARGES.graduated,
     terms: () => "usage, graduated tiers",
   },
-  volume: { fee: "price", usage: volumeCharge, terms: () => "usage, volume tiers" },
+  volume: { fee: "price", usage: UNIT_CHARGES.volume, terms: () => "usage, volume tiers" },
   package: {
     fee: "recurring_fee",
-    usage: packageCharge,
+    usage: UNIT_CHARGES.package,
     terms: (model) => `usage in packages of ${model.package_size}${free(model)}`,
   },
   credit: { fee: "price", usage: noCharges, terms: () => "usage, paid with credits" },
@@ -116,26 +72,6 @@ const CHARGES: Readonly<Record<BillingType, Charges>> = {
 /** value × days / days of the period, rounded once. */
 function prorated(value: Decimal, { numerator, denominator }: Proration, currency: string): Decimal {
   return roundQuotient(multiply(value, String(numerator)), String(denominator), currency);
-}
-
-type LineInput = Pick<BillLine, "kind" | "description" | "amount"> & Partial<BillLine>;
-
-function line(
-  segment: Pick<Segment, "model" | "from" | "to">,
-  { description, ...facts }: LineInput,
-): BillLine {
-  return {
-    billing_model_id: segment.model.id,
-    description: `${segment.model.name}: ${description}`,
-    from: iso(segment.from),
-    to: iso(segment.to),
-    quantity: "1",
-    unit_price: null,
-    event_count: null,
-    usage_digest: null,
-    proration: null,
-    ...facts,
-  };
 }
 
 /** The fee by its days, none without a day. A flat or credit plan shows its fee even when it is zero. */
@@ -147,18 +83,13 @@ function feeLine(segment: Segment): BillLine | null {
   const { numerator, denominator } = proration;
   const days = numerator < denominator ? `, ${numerator} of ${denominator} days` : "";
   const amount = prorated(fee, proration, model.currency);
-  return line(segment, {
+  return billLine(segment, {
     kind: "fee",
     description: `monthly fee${days}`,
     unit_price: fee,
     amount,
     proration,
   });
-}
-
-/** A model as it charges where it owns no day: without flat fees. */
-function withoutFlatFees(model: PriceTerms): PriceTerms {
-  return { ...model, usage_tiers: model.usage_tiers.map((tier) => ({ ...tier, flat_fee: "0" })) };
 }
 
 /**
@@ -170,19 +101,19 @@ function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLin
   let units = "0";
   let charged = "0";
   const lines = parts.map(
-    ({ segment, usage: { units: segment_units, event_count, usage_digest } }, index) => {
+    ({ segment, usage: { units: segment_units, event_count, usage_digest, skipped_events } }, index) => {
       const { model } = segment;
       const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
       const { fee, usage, terms } = CHARGES[model.billing_type];
       // Corrections may exceed what they correct: rated as zero.
       const quantity = atLeastZero(segment_units);
       units = sum([units, quantity]);
-      const charge = usage(owns_a_day ? model : withoutFlatFees(model), units);
+      const charge = usage(owns_a_day ? model : withoutFlatFees(model), units, named(model));
       const so_far = roundMoney(charge, model.currency);
       const amount = roundMoney(subtract(so_far, charged), model.currency);
       charged = so_far;
       if (!is_metered && event_count === 0) return null;
-      return line(segment, {
+      return billLine(segment, {
         kind: "usage",
         description: `${terms(model)}${index > 0 && is_metered ? ", continued" : ""}`,
         quantity,
@@ -190,6 +121,7 @@ function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLin
         amount,
         event_count,
         usage_digest,
+        ...(model.meter_id === null ? {} : { meter_id: model.meter_id, skipped_events: skipped_events ?? 0 }),
       });
     },
   );
@@ -202,7 +134,7 @@ function capLine(segment: Segment, charged: Decimal): BillLine | null {
   if (maximum_charge === null) return null;
   const amount = roundMoney(subtract(roundMoney(maximum_charge, currency), charged), currency);
   if (compare(amount, "0") >= 0) return null;
-  return line(segment, { kind: "maximum_cap", description: `usage capped at ${maximum_charge}`, amount });
+  return billLine(segment, { kind: "maximum_cap", description: `usage capped at ${maximum_charge}`, amount });
 }
 
 /** minimum_charge, by the segment's days, less what usage is charged after the cap. */
@@ -213,7 +145,7 @@ function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
   const amount = roundMoney(subtract(minimum, charged), model.currency);
   if (compare(amount, "0") <= 0) return null;
   const description = `minimum usage charge ${model.minimum_charge}`;
-  return line(segment, { kind: "minimum_true_up", description, amount, proration });
+  return billLine(segment, { kind: "minimum_true_up", description, amount, proration });
 }
 
 /**
@@ -228,7 +160,9 @@ export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): Bi
   const used = usageLines(parts, whole.proration.numerator > 0);
   const cap = capLine(whole, total(used, currency));
   const true_up = trueUpLine(whole, total(present([...used, cap]), currency));
-  return present([fee, ...used, cap, true_up]);
+  const charges = chargeLines(parts);
+  const usage = present([...used, cap, true_up, ...charges]);
+  return present([fee, ...usage, ...commitmentLines(whole, total(usage, currency))]);
 }
 
 /**
@@ -238,7 +172,7 @@ export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): Bi
 export function overageLines({ overage }: CreditMonth): BillLine[] {
   return stretchesOf(overage).flatMap((parts) => {
     const whole = joinStretches(parts);
-    const { overage_rate } = requireField(whole.model.credit_plan, "credit_plan", whole.model);
+    const { overage_rate } = requireField(whole.model.credit_plan, "credit_plan", named(whole.model));
     const credits_over = parts.reduce((all, { credits }) => all + credits, 0n);
     if (overage_rate === null || credits_over === 0n) return [];
     const quantity = String(credits_over);
@@ -249,13 +183,12 @@ export function overageLines({ overage }: CreditMonth): BillLine[] {
       unit_price: overage_rate,
       amount,
     };
-    return [line(whole, { kind: "overage", ...facts })];
+    return [billLine(whole, { kind: "overage", ...facts })];
   });
 }
 
 /** A segment with its usage. */
-export interface UsedSegment {
-  readonly segment: Segment;
+export interface UsedSegment extends ChargedSegment {
   readonly usage: Usage;
 }
 
@@ -277,7 +210,7 @@ export function rate(used: readonly UsedSegment[], currency: string, credits: Cr
         `Cannot rate billing model ${model.id} in ${currency}: its currency is ${model.currency}`,
       );
     }
-    if (model.billing_type === "credit") requireField(credits, "the month's credits", model);
+    if (model.billing_type === "credit") requireField(credits, "the month's credits", named(model));
   }
   const lines = [...stretchesOf(used).flatMap(rateStretch), ...(credits ? overageLines(credits) : [])];
   return { lines: sortLines(lines), total: total(lines, currency) };
@@ -299,8 +232,11 @@ function present(lines: readonly (BillLine | null)[]): BillLine[] {
 
 /** Lines in the order of a bill: by time, and at one time the fee first. */
 export function sortLines(lines: readonly BillLine[]): BillLine[] {
-  return lines.toSorted((a, b) => (sortKey(a) < sortKey(b) ? -1 : 1));
+  // Charges of one stretch stay in the order of their model.
+  return lines.toSorted((a, b) => compareText(sortKey(a), sortKey(b)));
 }
+
+const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 function sortKey({ from, to, kind, billing_model_id, proration }: BillLine): string {
   const model = String(billing_model_id).padStart(16, "0");

@@ -71,6 +71,8 @@ export const Verification = Type.Object(
         billing_model_id: Id,
         from: At,
         to: At,
+        charge_code: Type.Optional(Type.String()),
+        match: Type.Optional(nullable(Type.Record(Type.String(), Type.String()))),
         expected: UsageProof,
         actual: UsageProof,
       }),

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx } from "../../app/transaction.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
@@ -11,15 +10,16 @@ import { ById, paged } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
-import type { WindowTotal } from "../../usage_store/port.ts";
-import { priceTermsOf } from "../billing_models/price_terms.ts";
+import { namedMeters, type PriceTerms, priceTermsOf } from "../billing_models/price_terms.ts";
 import { findStoredModels } from "../billing_models/queries.ts";
+import { findMeters } from "../meters/queries.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
+import { countAssertions, UsageCount } from "./count_usage.ts";
 import { invoicePage } from "./invoice_page.ts";
 import { BillingRecord, BillingRecordDetail, ListBillingRecords, Verification } from "./model.ts";
 import * as queries from "./queries.ts";
 import { differencesOf } from "./verify_amounts.ts";
-import { type UsageAssertion, assertionsOf, storedBy, verify, windowOf } from "./verify_usage.ts";
+import { assertionsOf, verify } from "./verify_usage.ts";
 
 /**
  * Lists billing records without their lines, the last written first. A client user sees its client's.
@@ -64,14 +64,22 @@ export const verifyBillingRecord = operation({
     const of_period = await queries.listRecorded(tx, [subscription_id], [billingStartAt]);
     const recorded = of_period.filter((part) => part.sequence <= sequence);
     const named = record.lines.map(({ billing_model_id }) => billing_model_id);
-    const models = await findStoredModels(tx, [...new Set(named)]);
-    const differences = differencesOf(record, recorded, (model_id) => {
+    const stored = await findStoredModels(tx, [...new Set(named)]);
+    const models = new Map([...stored].map(([model_id, model]) => [model_id, priceTermsOf(model)]));
+    const modelOf = (model_id: number): PriceTerms => {
       const model = models.get(model_id);
       if (!model) throw new Error(`Cannot verify a line: billing model ${model_id} is not there`);
-      return priceTermsOf(model);
-    });
+      return model;
+    };
+    const differences = differencesOf(record, recorded, modelOf);
     const assertions = assertionsOf(recorded, currency);
-    const counted = await countAssertions(ctx, tx.scope.company_id, subscription_id, assertions);
+    const count = new UsageCount(await findMeters(tx, namedMeters(models.values())));
+    const period = { from: instant(billingStartAt), to: instant(record.billingEndAt) };
+    const counted = countAssertions(count, assertions, modelOf, {
+      subscription: record.subscription,
+      period,
+    });
+    await count.ask(ctx.usage, tx.scope.company_id, ctx.config.usage_query_timeout_ms);
     return verify(assertions, counted, recorded.at(-1)?.lines, differences);
   },
 });
@@ -104,25 +112,4 @@ export const getInvoice = operation({
 
 async function requireRecord(tx: ReadTx, id: number): Promise<BillingRecordDetail> {
   return orNotFound(await queries.findRecord(tx, id), "Billing record", id);
-}
-
-/** Counts the events of each assertion: one usage query for each record that bounds any of them. */
-async function countAssertions(
-  { usage, config }: Pick<Context, "usage" | "config">,
-  company_id: number,
-  subscription_id: number,
-  assertions: readonly UsageAssertion[],
-): Promise<(assertion: UsageAssertion, record: queries.RecordedPart) => WindowTotal> {
-  const timeout_ms = config.usage_query_timeout_ms;
-  const windows = assertions.map(({ line }) => windowOf(line, subscription_id));
-  const bounding = assertions.flatMap(({ until, since }) => [until, since]).filter((part) => part !== null);
-  const totals = new Map<queries.RecordedPart, WindowTotal[]>();
-  for (const record of new Set(bounding)) {
-    totals.set(record, await usage.totals(company_id, windows, { ...storedBy(record), timeout_ms }));
-  }
-  return (assertion, record) => {
-    const found = totals.get(record)?.[assertions.indexOf(assertion)];
-    if (!found) throw new Error("Cannot verify a line: its usage was not counted");
-    return found;
-  };
 }

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { compare, type Decimal, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
 import type { PriceTerms } from "../billing_models/price_terms.ts";
@@ -5,6 +6,7 @@ import { lineKey } from "../rating/adjustment.ts";
 import type { Difference } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
 import type { BillLine } from "../rating/bill_line.ts";
+import { chargeLines, commitmentLines } from "../rating/charge_lines.ts";
 import { billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
 import type { Proration } from "../rating/segments.ts";
 
@@ -70,6 +72,7 @@ function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
       group.reduce((all, line) => ({
         ...line,
         quantity: sum([all.quantity, line.quantity]),
+        amount: sum([all.amount, line.amount]),
         event_count: (all.event_count ?? 0) + (line.event_count ?? 0),
       })),
     ]),
@@ -92,10 +95,13 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
     const amount = roundMoney(multiply(charge.quantity, unit_price ?? "0"), model.currency);
     return { unit_prices: [unit_price], amounts: [amount] };
   }
+  if (line.kind === "commitment_cap" || line.kind === "commitment_true_up")
+    return commitmentOf(line, charges, model);
+  if (line.kind === "charge" && line.event_count === null) return fixedOf(line, model);
   // A usage line does not show whether its stretch owns a day, without which no tier's flat fee is charged.
   const days = line.proration ? [line.proration] : [ONE_DAY, NO_DAY];
   const rated = days.flatMap((proration) =>
-    stretchesWith(charge, charges, model, proration).map(rateStretch),
+    stretchesWith(charge, charges, model, proration).map(line.kind === "charge" ? chargeLines : rateStretch),
   );
   const rated_lines = rated.map((lines) => lines.find((one) => lineKey(one) === lineKey(line)));
   return {
@@ -119,13 +125,18 @@ function stretchesWith(
   model: PriceTerms,
   proration: Proration,
 ): [UsedSegment, ...UsedSegment[]][] {
+  const kind = charge.kind === "charge" ? "charge" : "usage";
   const usage = [...charges.values()]
     .filter(
       (line) =>
-        line.kind === "usage" && line.billing_model_id === charge.billing_model_id && !isReversed(line),
+        line.kind === kind &&
+        line.billing_model_id === charge.billing_model_id &&
+        line.charge_code === (kind === "charge" ? charge.charge_code : undefined) &&
+        isDeepStrictEqual(line.match, kind === "charge" ? charge.match : undefined) &&
+        !isReversed(line),
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
-  if (charge.kind !== "usage") return [[segmentOf(unitsOf(charge, usage), model, proration)]];
+  if (charge.kind !== kind) return [[segmentOf(unitsOf(charge, usage), model, proration)]];
   const none = { ...proration, numerator: 0 };
   const before = isContinued(charge) ? usage.slice(0, usage.indexOf(charge)) : [];
   const begins = before.flatMap((line, i) => (isContinued(line) ? [] : [i]));
@@ -145,16 +156,43 @@ function unitsOf(charge: BillLine, usage: readonly BillLine[]): BillLine {
   return { ...charge, kind: "usage", quantity: sum(inside.map(({ quantity }) => quantity)) };
 }
 
-function segmentOf(
-  { from, to, quantity, event_count }: BillLine,
-  model: PriceTerms,
-  proration: Proration,
-): UsedSegment {
+function segmentOf(line: BillLine, model: PriceTerms, proration: Proration): UsedSegment {
+  const { from, to, quantity, charge_code, match } = line;
+  const event_count = line.event_count ?? 0;
   const first_day = instant(from).toZonedDateTimeISO("UTC").toPlainDate();
-  return {
-    segment: { model, from: instant(from), to: instant(to), first_day, proration },
-    usage: { units: quantity, event_count: event_count ?? 0, corrections: 0, usage_digest: "" },
-  };
+  const segment = { model, from: instant(from), to: instant(to), first_day, proration };
+  const usage = { units: quantity, event_count, corrections: 0, usage_digest: "" };
+  const charge = model.charges.find(({ code }) => code === charge_code);
+  if (charge === undefined) return { segment, usage };
+  const part = charge.prices.findIndex((price) => isDeepStrictEqual(price.match, match));
+  const skipped_events = line.skipped_events ?? 0;
+  const measured = { part, quantity, event_count, skipped_events, digest: "" };
+  // Where quantities of segments do not add up, no line continues another.
+  const charges = new Map([[charge.code, { is_additive: true, parts: [measured] }]]);
+  return { segment, usage, charges };
+}
+
+/** A fixed charge, by the days of its line. */
+function fixedOf(line: BillLine, model: PriceTerms): Price {
+  const found = chargeLines([segmentOf(line, model, line.proration ?? ONE_DAY)]).find(
+    (one) => lineKey(one) === lineKey(line),
+  );
+  return { unit_prices: [found?.unit_price ?? null], amounts: [found?.amount ?? "0"] };
+}
+
+/** What the usage and charges between a line's bounds come to, all that is on record, less the commitment. */
+function commitmentOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: PriceTerms): Price {
+  const counted: readonly BillLine["kind"][] = ["usage", "maximum_cap", "minimum_true_up", "charge"];
+  const inside = [...charges.values()].filter(
+    ({ kind, billing_model_id, from, to }) =>
+      counted.includes(kind) &&
+      billing_model_id === line.billing_model_id &&
+      line.from <= from &&
+      to <= line.to,
+  );
+  const stretch = segmentOf(line, model, line.proration ?? ONE_DAY).segment;
+  const lines = commitmentLines(stretch, total(inside, model.currency));
+  return { unit_prices: [null], amounts: [lines.find(({ kind }) => kind === line.kind)?.amount ?? "0"] };
 }
 
 /** Whether a usage line continues the tiers of the one before. */

@@ -24,7 +24,7 @@ export interface UsageAssertion {
 export function assertionsOf(records: readonly RecordedPart[], currency: string): UsageAssertion[] {
   const record = records.at(-1);
   if (!record) return [];
-  return record.lines.filter(isUsage).map((line) => {
+  return record.lines.filter(countsEvents).map((line) => {
     const key = lineKey(line);
     const segment_records = records
       .slice(0, -1)
@@ -42,8 +42,9 @@ export function assertionsOf(records: readonly RecordedPart[], currency: string)
   });
 }
 
-function isUsage({ kind }: BillLine): boolean {
-  return kind === "usage";
+/** Whether a line says which events it counts: those of usage, and of charges with a meter. */
+export function countsEvents({ kind, event_count }: BillLine): boolean {
+  return kind === "usage" || (kind === "charge" && event_count !== null);
 }
 
 /** The bounds of the stored events that a record counts. */
@@ -75,7 +76,9 @@ export function verify(
       usage_digest: subtractDigests(until.digest, since.digest),
     };
     const actual = { quantity, event_count: event_count ?? 0, usage_digest: usage_digest ?? NO_EVENTS };
-    return { billing_model_id, from, to, expected, actual };
+    const { charge_code, match } = assertion.line;
+    const charge = charge_code === undefined ? {} : { charge_code, match: match ?? null };
+    return { billing_model_id, from, to, ...charge, expected, actual };
   });
   const of_usage = lines.flatMap(({ expected, actual }, i) => {
     const line = assertions[i]?.line;

@@ -1,6 +1,10 @@
 import { readTx } from "../../app/transaction.ts";
 import { aroundMonth, type Bounds, recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
 import { instant } from "../../core/time.ts";
+import type { ReadTx } from "../../store/store.ts";
+import { readsBefore } from "../../usage_store/meter.ts";
+import { namedMeters } from "../billing_models/price_terms.ts";
+import { findMeters } from "../meters/queries.ts";
 import { listClosedPeriods, listCountedPeriods, listRecordedBounds } from "../records/queries.ts";
 import {
   type DuePeriods,
@@ -9,7 +13,7 @@ import {
   namedPeriod,
   unbilledPeriods,
 } from "../subscriptions/due_periods.ts";
-import type { BillableSubscription, DuePeriod } from "./billable.ts";
+import { type BillableSubscription, type DuePeriod, timelineOf } from "./billable.ts";
 import type { BillingJob } from "./billing_job.ts";
 
 /** What is looked for, and where it is told what is not due and what can't be read. */
@@ -83,9 +87,11 @@ async function latePeriods(
   const periods = (await listCountedPeriods(tx, ids, { open_since })).filter(
     ({ billingStartAt }) => instant(billingStartAt).epochMilliseconds >= since,
   );
+  const level_starts = await levelStarts(tx, batch);
   const counted = periods.map((period) => ({
     subscription_id: period.subscription_id,
-    start_ms: instant(period.billingStartAt).epochMilliseconds,
+    // A level goes on: what came late before the period changes it, too.
+    start_ms: level_starts.get(period.subscription_id) ?? instant(period.billingStartAt).epochMilliseconds,
     end_ms: instant(period.billingEndAt).epochMilliseconds,
     created_until_ms: instant(period.usage_until).epochMilliseconds,
     // Old records, without a last number, go by the instant alone.
@@ -101,4 +107,19 @@ async function latePeriods(
     const is_quiet = hasNoUsage(subscription, zones, instant(last_written), now, config.billing_grace);
     return [{ subscription, period, is_quiet }];
   });
+}
+
+/** Where levels begin, Unix ms, of the subscriptions that have charges by one. */
+async function levelStarts(tx: ReadTx, batch: readonly BillableSubscription[]): Promise<Map<number, number>> {
+  const models = batch.flatMap((subscription) => timelineOf(subscription).map(({ model }) => model));
+  const meters = await findMeters(tx, namedMeters(models));
+  const isLevel = (id: number) => {
+    const meter = meters.get(id);
+    return meter !== undefined && readsBefore(meter);
+  };
+  return new Map(
+    batch
+      .filter((subscription) => namedMeters(timelineOf(subscription).map(({ model }) => model)).some(isLevel))
+      .map(({ id, started_at }) => [id, instant(started_at).epochMilliseconds]),
+  );
 }

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Context } from "../../app/context.ts";
+import { readTx } from "../../app/transaction.ts";
 import { type Scope, scopeOf } from "../../core/access.ts";
 import { interleave } from "../../core/chunk.ts";
 import { isZero } from "../../core/money.ts";
@@ -8,6 +9,7 @@ import { stamped } from "../../store/columns.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
+import { findMeters } from "../meters/queries.ts";
 import { adjustmentLines } from "../rating/adjustment.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { billedUnits, rate as rateSegments, total, type UsedSegment } from "../rating/charges.ts";
@@ -24,6 +26,8 @@ import {
 import { type DuePeriod, segmentsOf } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import type { RunRecord } from "./model.ts";
+import { namedMeters } from "../billing_models/price_terms.ts";
+import { ChargeMeasures } from "../meters/measure_charges.ts";
 import { deleteBilled } from "./unbilled_queries.ts";
 
 // How a period becomes a record: due (find_due.ts) → segment → meter → rate → diff → write. Each stage adds to the
@@ -77,7 +81,7 @@ export interface RunOptions {
   readonly dry_run: boolean;
 }
 
-type MeterContext = Pick<Context, "actor" | "usage" | "config" | "now">;
+type MeterContext = Pick<Context, "actor" | "usage" | "config" | "now" | "store">;
 
 /** Periods that are segmented before requests get their turn. */
 const SEGMENT_BATCH = 50;
@@ -110,12 +114,17 @@ async function segment(due: readonly DuePeriod[]): Promise<Staged<SegmentedPerio
  * Counts the usage of all segments by one query to the usage store, which reads each event once, however many
  * periods there are. Errors: those of the usage store.
  */
-async function meter(
-  { actor, usage, config, now }: MeterContext,
-  periods: readonly SegmentedPeriod[],
-): Promise<MeteredPeriod[]> {
+async function meter(ctx: MeterContext, periods: readonly SegmentedPeriod[]): Promise<MeteredPeriod[]> {
   if (periods.length === 0) return [];
+  const { actor, usage, config, now } = ctx;
   const { company_id } = scopeOf(actor);
+  const measures = new ChargeMeasures(
+    await findMeters(
+      readTx(ctx),
+      namedMeters(periods.flatMap(({ segments }) => segments.map(({ model }) => model))),
+    ),
+  );
+  for (const period of periods) measures.add(period);
   const windows = periods.flatMap(({ subscription, segments }) =>
     segments.map(({ from, to }) => ({
       subscription_id: subscription.id,
@@ -127,14 +136,15 @@ async function meter(
   const usage_seq = await usage.lastSeq(company_id, timeout_ms);
   // Events count that were stored by `now`, in whole milliseconds.
   const until = now.add({ milliseconds: 1 });
-  const options = { created_until_ms: until.epochMilliseconds, last_seq: usage_seq, timeout_ms };
-  const totals = (await usage.totals(company_id, windows, options)).values();
+  const stored_by = { created_until_ms: until.epochMilliseconds, last_seq: usage_seq };
+  const totals = (await usage.totals(company_id, windows, { ...stored_by, timeout_ms })).values();
+  await measures.ask(usage, { company_id, ...stored_by }, timeout_ms);
   return periods.map((period) => {
     const used = period.segments.map((part) => {
       const counted = totals.next().value;
       if (!counted) throw new Error("Cannot rate a segment: its usage was not counted");
       const { units, event_count, corrections, digest } = counted;
-      return { segment: part, usage: { units, event_count, corrections, usage_digest: digest } };
+      return measures.used(part, { units, event_count, corrections, usage_digest: digest });
     });
     return { ...period, used, usage_until: iso(until), usage_seq };
   });

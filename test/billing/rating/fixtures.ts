@@ -21,6 +21,9 @@ export function model(given: Partial<PriceTerms> = {}): PriceTerms {
     maximum_charge: null,
     charge_flat_on_zero: false,
     credit_plan: null,
+    meter_id: null,
+    charges: [],
+    commitment: null,
     ...given,
   };
 }

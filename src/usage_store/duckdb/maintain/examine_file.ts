@@ -4,10 +4,11 @@ import { readSince } from "./removal.ts";
 import { type EngineLimits, openDatabase } from "../engine/database.ts";
 import { monthDigests } from "../query/month_digests.ts";
 import type { MonthDigest } from "../../port.ts";
+import { measure } from "../query/measure.ts";
 import { totals } from "../query/totals.ts";
 
 /** A usage store's file that nobody uses, with what proves its events: without the index, which takes memory. */
-export interface ExaminedUsage extends Pick<UsageStore, "totals" | "sinceOf"> {
+export interface ExaminedUsage extends Pick<UsageStore, "totals" | "measure" | "sinceOf"> {
   /** Compares the sums by hour of all companies with their events. */
   check(): Promise<SumsCheck>;
   /** The digests of all events, by company and month. */
@@ -24,6 +25,7 @@ export async function openExamined(path: string, limits: EngineLimits): Promise<
     sinceOf: (company_id) => since.get(company_id) ?? 0,
     totals: (company_id, windows, { created_until_ms, last_seq }) =>
       totals(connection, company_id, windows, { created_until_ms, last_seq }),
+    measure: (query) => measure(connection, query),
     check: () => checkSums(connection, null),
     digests: () => monthDigests(connection, Number.MAX_SAFE_INTEGER),
     close() {

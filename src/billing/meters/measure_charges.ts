@@ -1,0 +1,151 @@
+import { instant } from "../../core/time.ts";
+import type { Measured, MeasureQuery, MeterUse, MeterWindow } from "../../usage_store/meter.ts";
+import type { UsageStore, WindowTotal } from "../../usage_store/port.ts";
+import { LIMITS } from "../limits.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { PriceTerms } from "../billing_models/price_terms.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import type { Meter } from "./model.ts";
+import { NO_EVENTS } from "../rating/adjustment.ts";
+import type { ChargedUsage } from "../rating/charge_lines.ts";
+import type { UsedSegment } from "../rating/charges.ts";
+import type { Segment } from "../rating/segments.ts";
+
+/** Whether what is measured of two stretches adds up to what it is of both. */
+const ADDITIVE: readonly Meter["aggregation"][] = ["count", "sum", "weighted_sum"];
+
+/** A period of a subscription with its segments. */
+interface SegmentedPeriod {
+  readonly subscription: { readonly id: number; readonly started_at: string };
+  readonly period: { readonly from: Temporal.Instant; readonly to: Temporal.Instant };
+  readonly segments: readonly Segment[];
+}
+
+/** Whose a line is: what levels and their averages need. */
+export type LineOf = Omit<SegmentedPeriod, "segments">;
+
+/** What the usage store has to measure of segments, and how it is read back. */
+export class ChargeMeasures {
+  readonly #uses: MeterUse[] = [];
+  readonly #windows: MeterWindow[] = [];
+  readonly #meters: ReadonlyMap<number, Meter>;
+  readonly #useOf = new Map<string, number>();
+  readonly #readers: ((measured: readonly Measured[]) => void)[] = [];
+  readonly #charges = new Map<Segment, Map<string, ChargedUsage>>();
+  readonly #own = new Map<Segment, Measured | undefined>();
+
+  constructor(meters: ReadonlyMap<number, Meter>) {
+    this.#meters = meters;
+  }
+
+  /** Adds what the models of a period's segments count by meters. */
+  add({ subscription, period, segments }: SegmentedPeriod): void {
+    for (const segment of segments) {
+      const { model } = segment;
+      const window = windowOf(segment, { subscription, period });
+      if (model.meter_id !== null) {
+        const use = this.#use(`meter ${model.meter_id}`, model.meter_id, []);
+        this.#ask({ ...window, use }, ([measured]) => this.#own.set(segment, measured));
+      }
+      const charges = new Map<string, ChargedUsage>();
+      this.#charges.set(segment, charges);
+      for (const { code, meter_id, prices } of model.charges) {
+        if (meter_id === null) continue;
+        const use = this.#use(
+          `charge ${model.id} ${code}`,
+          meter_id,
+          prices.map(({ match }) => match),
+        );
+        const is_additive = ADDITIVE.includes(this.#meter(meter_id).aggregation);
+        this.#ask({ ...window, use }, (measured) => charges.set(code, { is_additive, parts: measured }));
+      }
+    }
+  }
+
+  /** Adds a line that a meter counts; the result reads what it comes to, once it was asked for. */
+  addLine(line: BillLine, model: PriceTerms, whose: LineOf): () => WindowTotal {
+    let found: Measured | undefined;
+    const window = windowOf({ from: instant(line.from), to: instant(line.to) }, whose);
+    const charge = model.charges.find(({ code }) => code === line.charge_code);
+    const meter_id = charge?.meter_id ?? model.meter_id;
+    if (meter_id === null)
+      throw new Error(`Cannot measure a line: billing model ${model.id} has no meter for it`);
+    const matches = charge?.prices.map(({ match }) => match) ?? [];
+    const part = matches.findIndex((match) => isDeepStrictEqual(match, line.match));
+    const use = this.#use(
+      charge ? `charge ${model.id} ${charge.code}` : `meter ${meter_id}`,
+      meter_id,
+      matches,
+    );
+    this.#ask({ ...window, use }, (measured) => {
+      found = measured.find((candidate) => candidate.part === part);
+    });
+    return () => ({
+      units: found?.quantity ?? "0",
+      event_count: found?.event_count ?? 0,
+      corrections: 0,
+      digest: found?.digest ?? NO_EVENTS,
+    });
+  }
+
+  /** Measures all by one question. Errors: those of the usage store. */
+  async ask(
+    usage: Pick<UsageStore, "measure">,
+    stored_by: Pick<MeasureQuery, "company_id" | "created_until_ms" | "last_seq">,
+    timeout_ms: number,
+  ): Promise<void> {
+    if (this.#windows.length === 0) return;
+    const [uses, windows] = [this.#uses, this.#windows];
+    const max_parts = windows.length * (LIMITS.charge_prices + 1);
+    const measured = await usage.measure({ ...stored_by, uses, windows, max_parts }, timeout_ms);
+    for (const [i, read] of this.#readers.entries()) read(measured[i] ?? []);
+  }
+
+  /** A segment with all of its usage; `counted` is that of its events. */
+  used(segment: Segment, counted: UsedSegment["usage"]): UsedSegment {
+    const charges = this.#charges.get(segment) ?? new Map<string, ChargedUsage>();
+    if (segment.model.meter_id === null) return { segment, usage: counted, charges };
+    const own = this.#own.get(segment);
+    const usage = {
+      units: own?.quantity ?? "0",
+      event_count: own?.event_count ?? 0,
+      corrections: 0,
+      usage_digest: own?.digest ?? NO_EVENTS,
+      skipped_events: own?.skipped_events ?? 0,
+    };
+    return { segment, usage, charges };
+  }
+
+  #use(key: string, meter_id: number, matches: readonly Readonly<Record<string, string>>[]): number {
+    const known = this.#useOf.get(key);
+    if (known !== undefined) return known;
+    const use = this.#uses.push({ meter: this.#meter(meter_id), parts: { matches } }) - 1;
+    this.#useOf.set(key, use);
+    return use;
+  }
+
+  #meter(id: number): Meter {
+    const meter = this.#meters.get(id);
+    if (meter === undefined) throw new Error(`Cannot measure usage: meter ${id} is not there`);
+    return meter;
+  }
+
+  #ask(window: MeterWindow, read: (measured: readonly Measured[]) => void): void {
+    this.#windows.push(window);
+    this.#readers.push(read);
+  }
+}
+
+function windowOf(
+  { from, to }: { from: Temporal.Instant; to: Temporal.Instant },
+  { subscription, period }: LineOf,
+): Omit<MeterWindow, "use"> {
+  const [start_ms, end_ms] = [from.epochMilliseconds, to.epochMilliseconds];
+  return {
+    subscription_id: subscription.id,
+    start_ms,
+    end_ms,
+    since_ms: Math.min(instant(subscription.started_at).epochMilliseconds, start_ms),
+    whole_ms: period.to.epochMilliseconds - period.from.epochMilliseconds,
+  };
+}

@@ -1,0 +1,110 @@
+import type { TotalsOptions, UsageStore, UsageWindow, WindowTotal } from "../../usage_store/port.ts";
+import type { PriceTerms } from "../billing_models/price_terms.ts";
+import { ChargeMeasures, type LineOf } from "../meters/measure_charges.ts";
+import type { Meter } from "../meters/model.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import type { UsedSegment } from "../rating/charges.ts";
+import type { Segment } from "../rating/segments.ts";
+import type { RecordedPart } from "./queries.ts";
+import { storedBy, type UsageAssertion, windowOf } from "./verify_usage.ts";
+
+type StoredBy = Omit<TotalsOptions, "timeout_ms">;
+
+/** The questions about the events that were stored by the same moment. */
+interface Question {
+  readonly stored_by: StoredBy;
+  readonly windows: UsageWindow[];
+  readonly measures: ChargeMeasures;
+}
+
+/** Counts the events of many lines and segments: those that end at the same event by one query. */
+export class UsageCount {
+  readonly #meters: ReadonlyMap<number, Meter>;
+  readonly #questions = new Map<string, Question>();
+  readonly #answers = new Map<string, WindowTotal[]>();
+
+  constructor(meters: ReadonlyMap<number, Meter>) {
+    this.#meters = meters;
+  }
+
+  /** Adds a line; the result reads its total once it was asked for. */
+  ofLine(line: BillLine, model: PriceTerms, whose: LineOf, stored_by: StoredBy): () => WindowTotal {
+    if (typeof line.meter_id === "number")
+      return this.#question(stored_by).measures.addLine(line, model, whose);
+    return this.#of(windowOf(line, whose.subscription.id), stored_by);
+  }
+
+  /** Adds the segments of a period; the result reads their usage once it was asked for. */
+  ofSegments(segments: readonly Segment[], whose: LineOf, stored_by: StoredBy): () => UsedSegment[] {
+    const { measures } = this.#question(stored_by);
+    measures.add({ ...whose, segments });
+    const counted = segments.map(({ from, to }) => {
+      const [start_ms, end_ms] = [from.epochMilliseconds, to.epochMilliseconds];
+      return this.#of({ subscription_id: whose.subscription.id, start_ms, end_ms }, stored_by);
+    });
+    return () =>
+      segments.map((segment, i) => {
+        const total = counted[i]?.();
+        if (!total) throw new Error("Cannot count a segment: it was not asked for");
+        const { digest: usage_digest, ...usage } = total;
+        return measures.used(segment, { ...usage, usage_digest });
+      });
+  }
+
+  /** Asks for all. Errors: those of the usage store. */
+  async ask(
+    usage: Pick<UsageStore, "totals" | "measure">,
+    company_id: number,
+    timeout_ms: number,
+  ): Promise<void> {
+    for (const [key, { stored_by, windows, measures }] of this.#questions) {
+      this.#answers.set(key, await usage.totals(company_id, windows, { ...stored_by, timeout_ms }));
+      await measures.ask(usage, { company_id, ...stored_by }, timeout_ms);
+    }
+  }
+
+  #question(stored_by: StoredBy): Question {
+    const key = keyOf(stored_by);
+    const question = this.#questions.get(key) ?? {
+      stored_by,
+      windows: [],
+      measures: new ChargeMeasures(this.#meters),
+    };
+    this.#questions.set(key, question);
+    return question;
+  }
+
+  #of(window: UsageWindow, stored_by: StoredBy): () => WindowTotal {
+    const position = this.#question(stored_by).windows.push(window) - 1;
+    return () => {
+      const total = this.#answers.get(keyOf(stored_by))?.[position];
+      if (!total) throw new Error("Cannot count usage: it was not asked for");
+      return total;
+    };
+  }
+}
+
+const keyOf = ({ created_until_ms, last_seq }: StoredBy) => `${created_until_ms} ${last_seq}`;
+
+/** Adds the events of assertions; the result reads a total once it was asked for, as `verify` takes it. */
+export function countAssertions(
+  count: UsageCount,
+  assertions: readonly UsageAssertion[],
+  modelOf: (id: number) => PriceTerms,
+  whose: LineOf,
+): (assertion: UsageAssertion, record: RecordedPart) => WindowTotal {
+  const readers = new Map(
+    assertions.map((assertion) => {
+      const { line, until, since } = assertion;
+      const bounds = [until, since].filter((part) => part !== null);
+      const ofPart = (part: RecordedPart) =>
+        count.ofLine(line, modelOf(line.billing_model_id), whose, storedBy(part));
+      return [assertion, new Map(bounds.map((part) => [part, ofPart(part)]))];
+    }),
+  );
+  return (assertion, record) => {
+    const read = readers.get(assertion)?.get(record);
+    if (!read) throw new Error("Cannot verify a line: its usage was not counted");
+    return read();
+  };
+}

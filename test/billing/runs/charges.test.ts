@@ -1,0 +1,123 @@
+import { expect, test } from "bun:test";
+import type { Json } from "../../support/harness.ts";
+import { FLAT, useBilling } from "../fixtures.ts";
+import { ms } from "../../usage/fixtures.ts";
+
+// Bills of models with charges, as worked out by hand.
+
+const billing = useBilling();
+
+const shown = (record: Json) =>
+  record.lines.map((line: Json) => [
+    line.kind,
+    line.charge_code ?? null,
+    line.match ?? null,
+    line.quantity,
+    line.amount,
+  ]);
+
+test("input, cached and output tokens are priced apart, by model; the commitment is made up", async () => {
+  const company = await billing.addCompany({ currency: "EUR" });
+  const { api } = company;
+  const meter = async (body: Json) => (await api("POST", "/meters", body)).body.data.id;
+  const input = await meter({
+    code: "input",
+    name: "Input",
+    aggregation: "sum",
+    group_keys: ["model"],
+    value: [{ key: "metadata:input" }, { key: "metadata:cached", times: -1 }],
+  });
+  const output = await meter({
+    code: "output",
+    name: "Output",
+    aggregation: "sum",
+    group_keys: ["model"],
+    value: [{ key: "metadata:output" }],
+  });
+  const users = await meter({
+    code: "users",
+    name: "Users",
+    aggregation: "unique",
+    value: [{ key: "metadata:user" }],
+  });
+  const charges = [
+    {
+      code: "input",
+      name: "Input",
+      meter_id: input,
+      type: "per_unit",
+      price: "3",
+      per: "1000000",
+      prices: [{ match: { model: "small" }, price: "0.25" }],
+    },
+    {
+      code: "output",
+      name: "Output",
+      meter_id: output,
+      type: "per_unit",
+      price: "15",
+      per: "1000000",
+      prices: [{ match: { model: "small" }, price: "1.25" }],
+    },
+    {
+      code: "users",
+      name: "Users",
+      meter_id: users,
+      type: "graduated",
+      usage_tiers: [
+        { up_to: "10", unit_price: "0" },
+        { up_to: null, unit_price: "5" },
+      ],
+    },
+  ];
+  billing.clock.set("2024-03-01T00:00:00Z");
+  const id = await company.subscribe({ ...FLAT, charges });
+  const { external_subscription_id } = (await api("GET", `/subscriptions/${id}`)).body.data;
+  const use = async (at: string, metadata: Json) => {
+    const event = {
+      id: crypto.randomUUID(),
+      external_subscription_id,
+      timestamp: ms(at),
+      usage: 1,
+      metadata,
+    };
+    const { status, body } = await api("POST", "/usage/events", [event]);
+    expect([status, body.error]).toEqual([201, undefined]);
+  };
+  billing.clock.set("2024-03-31T12:00:00Z");
+  await use("2024-03-05T00:00:00Z", { model: "large", input: 22_729_000, cached: 17_323_000 });
+  await use("2024-03-06T00:00:00Z", { model: "small", input: 4_000_000, cached: 0 });
+  await use("2024-03-06T00:00:00Z", { model: "large", output: 457_000 });
+  await use("2024-03-07T00:00:00Z", { model: "small", output: 2_000_000 });
+  for (let i = 0; i < 14; i++) await use("2024-03-08T00:00:00Z", { user: `u${i}` });
+  const preview = (await api("GET", `/subscriptions/${id}/preview`)).body.data;
+  expect(preview.total).toBe("77.58");
+  billing.clock.set("2024-04-01T02:00:00Z");
+  await company.run({ period: "2024-03" });
+  const [record] = await company.records(id);
+  const detail = (await api("GET", `/billing-records/${record.id}`)).body.data;
+  expect(shown(detail)).toEqual([
+    ["fee", null, null, "1", "31.00"],
+    ["usage", null, null, "18", "0.00"],
+    ["charge", "input", { model: "small" }, "4000000", "1.00"],
+    ["charge", "input", null, "5406000", "16.22"],
+    ["charge", "output", { model: "small" }, "2000000", "2.50"],
+    ["charge", "output", null, "457000", "6.86"],
+    ["charge", "users", null, "14", "20.00"],
+  ]);
+  expect(detail.totalCharges).toBe("77.58");
+  expect((await api("GET", `/billing-records/${record.id}/verify`)).body.data).toMatchObject({
+    matches: true,
+    differences: [],
+  });
+  // Late usage adjusts its own line.
+  await use("2024-03-09T00:00:00Z", { model: "small", output: 1_000_000 });
+  await company.run({ period: "2024-03" });
+  const adjusted = (await company.records(id))[1];
+  const late = (await api("GET", `/billing-records/${adjusted?.id}`)).body.data;
+  expect(shown(late)).toEqual([
+    ["usage", null, null, "1", "0.00"],
+    ["charge", "output", { model: "small" }, "1000000", "1.25"],
+  ]);
+  expect((await api("GET", `/billing-records/${adjusted?.id}/verify`)).body.data.matches).toBe(true);
+});
