@@ -96,6 +96,7 @@ const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   manager: new Set(manager),
   analyst: new Set(analyst),
   client: new Set<Permission>([
+    "billing_models:read",
     "subscriptions:read",
     "billing:read",
     "forms:read",

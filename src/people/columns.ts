@@ -16,7 +16,7 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   products: { company: ["name"] },
   billing_models: {
     company: ["name", "description", "charges"],
-    plain: ["currency", "usage_tiers", "credit_plan", "commitment"],
+    plain: ["currency", "usage_tiers", "credit_plan", "commitment", "plan_code"],
   },
   meters: { company: ["code", "name", "description", "filters"], plain: ["value", "group_keys"] },
   subscriptions: { person: ["name", "external_subscription_id"] },

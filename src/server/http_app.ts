@@ -11,7 +11,11 @@ import {
   previewRoutes,
   unbilledUsageRoutes,
 } from "../billing/runs/routes.ts";
-import { billingModelRoutes, billingTypeRoutes } from "../billing/billing_models/routes.ts";
+import {
+  billingModelRoutes,
+  billingTypeRoutes,
+  myBillingModelRoutes,
+} from "../billing/billing_models/routes.ts";
 import { clientRoutes } from "../billing/clients/routes.ts";
 import { collectionRoutes } from "../emandate/collections/routes.ts";
 import { companyRoutes } from "../billing/companies/routes.ts";
@@ -92,6 +96,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(meterRoutes(deps))
         .use(billingTypeRoutes(deps))
         .use(billingModelRoutes(deps))
+        .use(myBillingModelRoutes(deps))
         .use(subscriptionRoutes(deps))
         .use(billingModelChangeRoutes(deps))
         .use(creditRoutes(deps))

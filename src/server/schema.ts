@@ -10,7 +10,7 @@ import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
   billingModelChangeTable,
 } from "../billing/billing_model_changes/tables.ts";
-import { billingModelTable } from "../billing/billing_models/tables.ts";
+import { BILLING_MODEL_CONSTRAINTS, billingModelTable } from "../billing/billing_models/tables.ts";
 import { clientTable } from "../tenancy/clients/tables.ts";
 import { COLLECTION_CONSTRAINTS, collectionRunTable } from "../emandate/collections/tables.ts";
 import { companyTable, companyTimezoneTable } from "../tenancy/companies/tables.ts";
@@ -121,6 +121,7 @@ export const CONSTRAINTS: Constraints = {
   ...API_KEY_CONSTRAINTS,
   ...USER_CONSTRAINTS,
   ...METER_CONSTRAINTS,
+  ...BILLING_MODEL_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,

@@ -67,6 +67,8 @@ describe("columns", () => {
       meter_id: null,
       charges: [],
       commitment: null,
+      plan_code: null,
+      for_client_id: null,
       status: "active" as const,
       ...stamped(NOW),
     };
@@ -110,6 +112,8 @@ describe("insertRow", () => {
     meter_id: null,
     charges: [],
     commitment: null,
+    plan_code: null,
+    for_client_id: null,
     status: "active" as const,
     ...stamped(NOW),
   };

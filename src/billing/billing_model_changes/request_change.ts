@@ -6,6 +6,7 @@ import type { IsoInstant } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { BillingModel } from "../billing_models/model.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
+import { checkClient } from "../billing_models/rules.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { noAdjustments, retryWhileStale, StaleRead } from "./adjust_closed_periods.ts";
 import { applyDueOf, finishApply, rateStep } from "./apply_change.ts";
@@ -90,7 +91,7 @@ export async function applyBefore(ctx: Context, subscription_id: number): Promis
 
 /**
  * The billing model that a subscription may change to. Errors: invalid when it is not an active one of the company,
- * or in another currency, or when the subscription has too many changes.
+ * for another client or in another currency, or when the subscription has too many changes.
  */
 export async function findNewModel(
   tx: ReadTx,
@@ -100,6 +101,7 @@ export async function findNewModel(
   const path = "/new_billing_model_id";
   const model = await findBillingModel(tx, id);
   if (!model) throw invalid(path, "names no active billing model of this company");
+  checkClient(path, model, subscription.client_id);
   const { currency } = subscription.billing_model;
   if (model.currency !== currency) throw invalid(path, `must be in the subscription's currency, ${currency}`);
   const limit = LIMITS.billing_model_changes;

@@ -4,6 +4,7 @@ import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { DecimalInput, DecimalText, nullableDecimal } from "../decimals.ts";
+import { Code } from "../meters/model.ts";
 import {
   Charge,
   ChargeInput,
@@ -51,16 +52,18 @@ const fields = {
   updated_at: At,
 };
 
-/** What not every model has: meters and charges. */
+/** What not every model has: meters and charges, and whom it is offered to. */
 const charging = {
   meter_id: nullable(Id),
   charges: Type.Array(Charge),
   commitment: nullable(Commitment),
+  plan_code: nullable(Type.String({ description: "its price book: one model for each currency" })),
+  for_client_id: nullable({ ...Id, description: "the only client whose subscriptions may take it" }),
 };
 
 /**
  * A price for subscriptions. `price` is a JSON number of at most 15 significant digits, every other decimal is text.
- * Fields of meters and charges are there where they are set.
+ * Fields of meters, charges and of whom it is offered to are there where they are set.
  */
 export const BillingModel = Type.Object(
   { ...fields, billing_type: BillingTypeName, ...Type.Partial(Type.Object(charging)).properties },
@@ -71,6 +74,9 @@ export type BillingModel = Static<typeof BillingModel>;
 /** A billing model as it is stored. */
 export const StoredBillingModel = Type.Object({ ...fields, ...charging });
 export type StoredBillingModel = Static<typeof StoredBillingModel>;
+
+/** Whom a model is offered to: its price book, and the only client that may take it. */
+export type Offer = Pick<StoredBillingModel, "plan_code" | "for_client_id">;
 
 /** A billing type: the meaning of `price`, and the price fields it takes. */
 export const BillingTypeInfo = Type.Object(
@@ -117,7 +123,21 @@ const optionalPricing = {
   commitment: Type.Optional(nullable(CommitmentInput)),
 };
 
-export const ListBillingModels = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListBillingModels = strict({
+  search: Type.Optional(Search),
+  plan_code: Type.Optional(Code),
+  currency: Type.Optional(Currency),
+  for_client_id: Type.Optional(Id),
+  ...pageFields,
+});
+
+export type ListBillingModels = Static<typeof ListBillingModels>;
+
+/** Whom a model is offered to. */
+const offer = {
+  plan_code: Type.Optional(nullable(Code)),
+  for_client_id: Type.Optional(nullable(Id)),
+};
 
 export const CreateBillingModel = strict(
   {
@@ -127,6 +147,7 @@ export const CreateBillingModel = strict(
     currency: Currency,
     description: Description,
     ...optionalPricing,
+    ...offer,
   },
   { title: "CreateBillingModel" },
 );
@@ -140,9 +161,24 @@ export const UpdateBillingModel = strict(
     price: Type.Optional(DecimalInput),
     currency: Type.Optional(Currency),
     ...optionalPricing,
+    ...offer,
   },
   { title: "UpdateBillingModel" },
 );
 
+/** A model for one client: whatever is left out is that of the model which is copied, but for its price book. */
+export const CopyBillingModel = strict(
+  {
+    ...UpdateBillingModel.properties,
+    name: Type.Optional(Name),
+    description: Type.Optional(Description),
+    for_client_id: Id,
+  },
+  { title: "CopyBillingModel" },
+);
+
 /** The price fields of a request; those left out stay as they are. */
-export type PricingInput = Omit<Static<typeof UpdateBillingModel>, "id" | "name" | "description">;
+export type PricingInput = Omit<
+  Static<typeof UpdateBillingModel>,
+  "id" | "name" | "description" | "plan_code" | "for_client_id"
+>;

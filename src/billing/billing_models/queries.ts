@@ -4,19 +4,26 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { namedMeters, priceTermsOf } from "./price_terms.ts";
-import { type BillingModel, StoredBillingModel } from "./model.ts";
+import { type BillingModel, type ListBillingModels, type Offer, StoredBillingModel } from "./model.ts";
 import type { Pricing } from "./rules.ts";
 import { billingModelTable } from "./tables.ts";
 
 /** The stored columns of a billing model; `toBillingModel` adds the rest. */
 export const billingModelColumns = (q: Reads) => columnsOf(q.use(billingModelTable), StoredBillingModel);
 
-/** A stored billing model with its billing type's name, and without what is not set of meters and charges. */
-export function toBillingModel({ meter_id, charges, commitment, ...row }: StoredBillingModel): BillingModel {
+/** A stored billing model with its billing type's name, and without what not every model has where it is not set. */
+export function toBillingModel({
+  meter_id,
+  charges,
+  commitment,
+  plan_code,
+  for_client_id,
+  ...row
+}: StoredBillingModel): BillingModel {
   const { billing_type } = priceTermsOf(row);
   return {
     ...row,
@@ -24,17 +31,19 @@ export function toBillingModel({ meter_id, charges, commitment, ...row }: Stored
     ...(meter_id === null ? {} : { meter_id }),
     ...(charges.length === 0 ? {} : { charges }),
     ...(commitment === null ? {} : { commitment }),
+    ...(plan_code === null ? {} : { plan_code }),
+    ...(for_client_id === null ? {} : { for_client_id }),
   };
 }
 
 /** Active billing models by id, and how many there are in all. */
 export async function listBillingModels(
   tx: ReadTx,
-  { search }: { search?: string },
+  { search, ...filter }: Omit<ListBillingModels, "page" | "limit">,
   slice: Slice,
 ): Promise<{ rows: BillingModel[]; total: number }> {
   const t = tx.q.use(billingModelTable);
-  const where = and(inScope(tx), containing(t.name, search));
+  const where = and(inScope(tx), containing(t.name, search), matching(t, filter));
   const options = { columns: billingModelColumns(tx.q), where, order: asc(t.id), slice };
   const { rows, total } = await listRows(tx.q, t, options);
   return { rows: rows.map(toBillingModel), total };
@@ -76,7 +85,7 @@ export async function listModelsNaming(tx: ReadTx, meter_id: number): Promise<{ 
 
 export async function insertBillingModel(
   { q, scope, now }: Tx,
-  model: Pricing & { name: string; description: string },
+  model: Pricing & Offer & { name: string; description: string },
 ): Promise<BillingModel> {
   const rows = await q
     .insert(q.use(billingModelTable))
@@ -88,7 +97,7 @@ export async function insertBillingModel(
 export async function updateBillingModel(
   tx: Tx,
   id: number,
-  change: Partial<Pricing> & { name?: string; description?: string; status?: BillingModel["status"] },
+  change: Partial<Pricing & Offer> & { name?: string; description?: string; status?: BillingModel["status"] },
 ): Promise<BillingModel | undefined> {
   const billing_models = tx.q.use(billingModelTable);
   const [row] = await tx.q
@@ -99,8 +108,12 @@ export async function updateBillingModel(
   return row && toBillingModel(row);
 }
 
-/** The company's active billing models; a client user sees them only inside its subscriptions. */
+/** The company's active billing models; of these a client user sees those made for its client. */
 function inScope({ q, scope }: ReadTx): SQL | undefined {
-  const billing_models = q.use(billingModelTable);
-  return and(eq(billing_models.company_id, scope.company_id), eq(billing_models.status, "active"));
+  const t = q.use(billingModelTable);
+  return and(
+    eq(t.company_id, scope.company_id),
+    eq(t.status, "active"),
+    scope.client_id === undefined ? undefined : eq(t.for_client_id, scope.client_id),
+  );
 }

@@ -1,5 +1,6 @@
-import { route, routes } from "../../http/route.ts";
+import { myRoutes, route, routes } from "../../http/route.ts";
 import {
+  copyBillingModel,
   createBillingModel,
   deleteBillingModel,
   getBillingModel,
@@ -15,10 +16,12 @@ export const billingTypeRoutes = routes({ tag: "Billing models", admits: "compan
   }),
 ]);
 
-export const billingModelRoutes = routes({ tag: "Billing models", admits: "company" }, [
+const BILLING_MODELS = [
   route("GET /billing-models", listBillingModels, {
     summary: "List billing models",
-    description: "The whole list, or one page when page or limit is given.",
+    my: "List the prices made for me",
+    description:
+      "The whole list, or one page when page or limit is given. plan_code finds the models of a price book, with currency the one of them; for_client_id those for one client.",
   }),
   route("POST /billing-models", createBillingModel, {
     summary: "Create a billing model",
@@ -30,7 +33,7 @@ export const billingModelRoutes = routes({ tag: "Billing models", admits: "compa
   route("PUT /billing-models/:id", updateBillingModel, {
     summary: "Change a billing model",
     description:
-      "Name and description at any time; the price only while no subscription has ever used it. Price fields that are left out stay as they are; 0, false, [] or null clears one.",
+      "Name and description at any time; the price and for_client_id only while no subscription has ever used it. Fields that are left out stay as they are; 0, false, [] or null clears one.",
     errors: [409],
   }),
   route("DELETE /billing-models/:id", deleteBillingModel, {
@@ -38,4 +41,13 @@ export const billingModelRoutes = routes({ tag: "Billing models", admits: "compa
     description: "Refused while subscriptions that have not ended use it.",
     errors: [409],
   }),
-]);
+  route("POST /billing-models/:id/copy", copyBillingModel, {
+    summary: "Copy a billing model for one client",
+    description:
+      "Only subscriptions of for_client_id can take the copy. Fields that are left out are the original's, but for plan_code.",
+    status: 201,
+  }),
+];
+
+export const billingModelRoutes = routes({ tag: "Billing models", admits: "company" }, BILLING_MODELS);
+export const myBillingModelRoutes = myRoutes(BILLING_MODELS);

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import { invalid } from "../../core/errors.ts";
 import { FieldErrors } from "../../core/field_errors.ts";
 import type { Decimal } from "../../core/money.ts";
 import { BILLING_TYPES, billingTypeOf } from "./billing_types.ts";
@@ -75,6 +76,17 @@ export function mergePricing(before: Pricing, input: PricingInput, meters: Meter
 /** Whether a model with this pricing always charges as before. */
 export function isSamePrice(model: Pricing, pricing: Pricing): boolean {
   return isDeepStrictEqual({ ...model, ...pricing }, model);
+}
+
+/** Errors: invalid, at the path that names the model, where it was made for another client. Decision 0245. */
+export function checkClient(
+  path: string,
+  { for_client_id = null }: { readonly for_client_id?: number | null },
+  client_id: number,
+): void {
+  if (for_client_id !== null && for_client_id !== client_id) {
+    throw invalid(path, "names a billing model that was made for another client");
+  }
 }
 
 type PriceInput = string | number;

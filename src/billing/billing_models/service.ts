@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
-import { AppError, inUse, orNotFound } from "../../core/errors.ts";
+import { AppError, invalid, inUse, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
@@ -13,6 +13,7 @@ import { countActiveSubscriptions } from "../subscriptions/queries.ts";
 import {
   BillingModel,
   BillingTypeInfo,
+  CopyBillingModel,
   CreateBillingModel,
   ListBillingModels,
   type PricingInput,
@@ -22,6 +23,7 @@ import * as queries from "./queries.ts";
 import { DEFAULT_PRICING, isSamePrice, mergePricing, type Pricing } from "./rules.ts";
 import type { Meter } from "../meters/model.ts";
 import { findMeters } from "../meters/queries.ts";
+import { findClient } from "../../tenancy/clients/queries.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the billing types, which are the same for every company. */
@@ -40,7 +42,10 @@ export const listBillingTypes = operation({
     })),
 });
 
-/** Lists the company's billing models by id, archived ones left out; whole when no page is asked for. */
+/**
+ * Lists the company's billing models by id, archived ones left out; whole when no page is asked for. A client user sees
+ * those made for its client.
+ */
 export const listBillingModels = operation({
   name: "list_billing_models",
   permission: "billing_models:read",
@@ -66,12 +71,14 @@ export const createBillingModel = operation({
   permission: "billing_models:write",
   input: CreateBillingModel,
   output: BillingModel,
-  async run(ctx, { name, description, ...input }) {
+  async run(ctx, { name, description, plan_code = null, for_client_id = null, ...input }) {
     const { billing_type_id, currency } = input;
     return transaction(ctx, async (tx) => {
+      await requireClient(tx, for_client_id);
       const before = { ...DEFAULT_PRICING, billing_type_id, currency };
       const pricing = mergePricing(before, input, await findMetersOf(tx, before, input));
-      const model = await queries.insertBillingModel(tx, { name, description, ...pricing });
+      const fields = { name, description, plan_code, for_client_id, ...pricing };
+      const model = await queries.insertBillingModel(tx, fields);
       await recordEvents(tx, [event("billing_model.created", model)]);
       return model;
     });
@@ -79,27 +86,62 @@ export const createBillingModel = operation({
 });
 
 /**
- * Replaces a billing model's name and description, and its price before its first use; price fields left out stay.
- * Errors: not_found, invalid, conflict for a change of price after first use. Decision 0011.
+ * Copies a billing model for one client, whose subscriptions alone may take the copy: price fields left out are those
+ * of the original. Errors: not_found, invalid. Decision 0245.
+ */
+export const copyBillingModel = operation({
+  name: "copy_billing_model",
+  permission: "billing_models:write",
+  target: "billing_model",
+  input: CopyBillingModel,
+  output: BillingModel,
+  run: (ctx, { id, name, description, plan_code = null, for_client_id, ...input }) =>
+    transaction(ctx, async (tx) => {
+      const original = orNotFound(await queries.findBillingModel(tx, id), "Billing model", id);
+      await requireClient(tx, for_client_id);
+      const before = { ...DEFAULT_PRICING, ...original };
+      const pricing = mergePricing(before, input, await findMetersOf(tx, before, input));
+      const model = await queries.insertBillingModel(tx, {
+        name: name ?? original.name,
+        description: description ?? original.description,
+        plan_code,
+        for_client_id,
+        ...pricing,
+      });
+      await recordEvents(tx, [event("billing_model.created", model)]);
+      return model;
+    }),
+});
+
+/**
+ * Replaces a billing model's name and description, and its price and its client before its first use; fields left out
+ * stay. Errors: not_found, invalid, conflict for a change of price or client after first use. Decision 0011.
  */
 export const updateBillingModel = operation({
   name: "update_billing_model",
   permission: "billing_models:write",
   input: UpdateBillingModel,
   output: BillingModel,
-  run: (ctx, { id, name, description, ...input }) =>
+  run: (ctx, { id, name, description, plan_code, for_client_id, ...input }) =>
     transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findBillingModel(tx, id), "Billing model", id);
       const old = { ...DEFAULT_PRICING, ...before };
       const pricing = mergePricing(old, input, await findMetersOf(tx, old, input));
-      if (!isSamePrice(old, pricing) && (await isModelUsed(tx, id))) {
+      const offer = {
+        plan_code: plan_code === undefined ? (before.plan_code ?? null) : plan_code,
+        for_client_id: for_client_id === undefined ? (before.for_client_id ?? null) : for_client_id,
+      };
+      const is_for_another = offer.for_client_id !== (before.for_client_id ?? null);
+      if (is_for_another) await requireClient(tx, offer.for_client_id);
+      if ((is_for_another || !isSamePrice(old, pricing)) && (await isModelUsed(tx, id))) {
+        const what = is_for_another ? "client" : "price";
         throw new AppError(
           "conflict",
-          `Cannot change the price of billing model ${id}: subscriptions have used it. ` +
+          `Cannot change the ${what} of billing model ${id}: subscriptions have used it. ` +
             "Create a new billing model and schedule a billing model change",
         );
       }
-      const change = { name, description, ...pricing };
+      const change = { name, description, ...offer, ...pricing };
       const model = orNotFound(await queries.updateBillingModel(tx, id, change), "Billing model", id);
       await recordEvents(tx, [event("billing_model.updated", model)]);
       ctx.annotateAudit({ before, after: model });
@@ -135,6 +177,11 @@ export const deleteBillingModel = operation({
 
 function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
   return { type, data: { id, status } };
+}
+
+async function requireClient(tx: ReadTx, id: number | null): Promise<void> {
+  if (id !== null && !(await findClient(tx, id)))
+    throw invalid("/for_client_id", "names no client of this company");
 }
 
 /** The meters that a model names, before a change or by it. */

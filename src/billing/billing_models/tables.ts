@@ -1,6 +1,9 @@
+import { sql } from "drizzle-orm";
+import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { meterTable } from "../meters/tables.ts";
 import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
+import { clientTable } from "../../tenancy/clients/tables.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
 import type { CreditPlan } from "./model.ts";
 
@@ -26,9 +29,24 @@ export const billingModelTable = (k: ColumnKit) =>
       meter_id: k.ref("meter_id", meterTable),
       charges: k.json<Charge[]>("charges").notNull().default([]),
       commitment: k.json<Commitment>("commitment"),
+      /** The price book that it is in: one model for each currency. */
+      plan_code: k.text("plan_code"),
+      /** The only client whose subscriptions may take it. */
+      for_client_id: k.ref("for_client_id", clientTable),
       /** A deleted model is archived: bills refer to it. */
       status: k.enumeration("status", ["active", "archived"]).notNull(),
       ...stamps(k),
     },
-    (t) => [k.index("billing_models_company").on(t.company_id, t.id)],
+    (t) => [
+      k.index("billing_models_company").on(t.company_id, t.id),
+      k
+        .uniqueIndex("billing_models_price_book")
+        .on(t.company_id, t.plan_code, t.currency)
+        .where(sql`status = 'active'`),
+    ],
   );
+
+export const BILLING_MODEL_CONSTRAINTS = {
+  billing_models_price_book: () =>
+    invalid("/plan_code", "is already used by another billing model of this company in that currency"),
+};

@@ -9,6 +9,7 @@ import { unbilledPeriods } from "./due_periods.ts";
 import { cancelScheduledChanges } from "../billing_model_changes/queries.ts";
 import { changeEvent } from "../billing_model_changes/rules.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
+import { checkClient } from "../billing_models/rules.ts";
 import { findClient } from "../../tenancy/clients/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findProduct } from "../products/queries.ts";
@@ -130,6 +131,7 @@ async function checkRelations(
   if (!(await findClient(tx, ids.client_id))) throw invalid("/client_id", "names no client of this company");
   if (!(await findProduct(tx, ids.product_id)))
     throw invalid("/product_id", "names no product of this company");
-  if (!(await findBillingModel(tx, ids.billing_model_id)))
-    throw invalid("/billing_model_id", "names no active billing model of this company");
+  const model = await findBillingModel(tx, ids.billing_model_id);
+  if (!model) throw invalid("/billing_model_id", "names no active billing model of this company");
+  checkClient("/billing_model_id", model, ids.client_id);
 }
