@@ -79,11 +79,20 @@ function usageOptions(config: Config, log: Log): Omit<DuckDbOptions, "path"> {
   };
 }
 
-const failUnopened = () => Promise.reject(new Error("The usage store was not opened"));
+const unopened = () => new Error("The usage store was not opened");
+const failUnopened = () => Promise.reject(unopened());
 
 /** A null object: using a usage store that was not opened is a programming error. */
 export async function unopenedUsage(): Promise<UsageStoreHandle> {
   const usage: UsageStore = {
+    running_totals: {
+      watch: () => {
+        throw unopened();
+      },
+      counted: failUnopened,
+      listen: () => () => undefined,
+      forgetBefore: () => undefined,
+    },
     append: failUnopened,
     load: failUnopened,
     stage: failUnopened,

@@ -21,6 +21,9 @@ export function observedUsage(store: UsageStore): ObservedUsage {
     get different_sums() {
       return different.values().reduce((sum, count) => sum + count, 0);
     },
+    get running_totals() {
+      return store.running_totals;
+    },
     append: (company_id, events, now_ms) =>
       span("usage append", { attributes: { "meterhouse.events": events.length } }, () =>
         store.append(company_id, events, now_ms),

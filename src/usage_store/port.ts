@@ -8,6 +8,7 @@ import type { Decimal } from "../core/money.ts";
 import type { EventRows } from "./event_rows.ts";
 import type { Measured, MeasureQuery } from "./meter.ts";
 import type { UsageRemovals } from "./removals.ts";
+import type { RunningTotals } from "./running_totals.ts";
 import type { CanonicalJson } from "./metadata.ts";
 
 /** The last instant that a stored timestamp may have: the end of the year 9999. The first is 0. */
@@ -294,6 +295,9 @@ export interface SumsCheck {
  * queries delays no other.
  */
 export interface UsageStore extends UsageRemovals {
+  /** Totals in memory, for limits. */
+  readonly running_totals: RunningTotals;
+
   /**
    * Stores events, all or none, and resolves when they are durable: they survive the kill of the
    * process and a power cut. An id that the company has already, stored or earlier in the same call, is a

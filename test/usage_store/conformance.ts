@@ -18,6 +18,7 @@ import { erasureCases } from "./conformance_erasure.ts";
 import { meterCases } from "./conformance_meters.ts";
 import { removalCases } from "./conformance_removals.ts";
 import { segmentCases } from "./conformance_segments.ts";
+import { runningTotalsCases } from "./conformance_running_totals.ts";
 import { searchCases } from "./conformance_search.ts";
 import { modelEvent, someEvents } from "./arbitrary_events.ts";
 import { windowTotal } from "./reference_model.ts";
@@ -48,6 +49,7 @@ export function usageStoreConformance(name: string, open: OpenStore): void {
     totalsCases();
     meterCases({ store: () => store, company });
     erasureCases({ store: () => store, company });
+    runningTotalsCases({ store: () => store, company });
     removalCases({ store: () => store, company });
     segmentCases({ store: () => store, company });
     test("close() refuses what comes after, and may be called twice", async () => {

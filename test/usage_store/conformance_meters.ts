@@ -1,15 +1,10 @@
 /** What every usage store measures by meters, as cases: part of conformance.ts. */
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
-import {
-  AGGREGATIONS,
-  type MeasureQuery,
-  type MeterTerms,
-  type MeterUse,
-} from "../../src/usage_store/meter.ts";
-import { canonicalJson } from "../../src/usage_store/metadata.ts";
+import type { MeasureQuery, MeterTerms, MeterUse } from "../../src/usage_store/meter.ts";
 import { propertyCases } from "../support/properties.ts";
-import { anyInstant, anyKey, modelEvent, scalar, someEvents } from "./arbitrary_events.ts";
+import { anyInstant, anyKey, modelEvent } from "./arbitrary_events.ts";
+import { anyMeter, anyText, eventsWithNumbers } from "./arbitrary_meters.ts";
 import type { Subject } from "./conformance_search.ts";
 import { failure, NOW_MS, PROPERTY_MS, TIMEOUT_MS } from "./fixtures.ts";
 import { measured } from "./meter_model.ts";
@@ -21,68 +16,6 @@ const PLAIN: MeterTerms = {
   percentile: null,
   carry_over: false,
 };
-
-const decimal = (size: number, digits: number) =>
-  fc
-    .tuple(fc.integer({ min: -size, max: size }), fc.integer({ min: 0, max: digits }))
-    .map(([whole, by]) => (whole / 10 ** by).toFixed(by));
-
-const anyTerm = fc.record({
-  key: fc.oneof(
-    fc.constantFrom("usage", "metadata:n"),
-    anyKey.map((key) => `metadata:${key}`),
-  ),
-  times: fc.oneof(fc.constantFrom("1", "-1", "1.000", "0", "0.000001", "999999.999999"), decimal(5_000, 6)),
-});
-
-/** Numbers as senders write them. */
-const anyNumber = fc.oneof(
-  fc.double({ min: -1e13, max: 1e13, noNaN: true }),
-  fc.double({ min: -1e-5, max: 1e-5, noNaN: true }),
-  fc.integer(),
-  decimal(1_000_000_000, 14),
-);
-
-/** Events that have a number each as `n`. */
-const eventsWithNumbers = fc
-  .tuple(someEvents, fc.array(anyNumber, { minLength: 1, maxLength: 10 }))
-  .map(([events, numbers]) =>
-    events.map((event, i) => {
-      const object = { ...event.object, n: numbers[i % numbers.length] };
-      return { ...event, object, metadata: canonicalJson(object) };
-    }),
-  );
-
-const anyText = scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
-
-const anyMeter = fc
-  .record({
-    aggregation: fc.constantFrom(...AGGREGATIONS),
-    value: fc.array(anyTerm, { minLength: 1, maxLength: 5 }),
-    key: anyKey,
-    filters: fc.array(
-      fc.record({
-        key: anyKey,
-        op: fc.constantFrom("in" as const, "not_in" as const, "exists" as const, "missing" as const),
-        values: fc.array(anyText, { maxLength: 3 }),
-      }),
-      { maxLength: 2 },
-    ),
-    percentile: fc.oneof(
-      fc.constantFrom("100", "50", "0.000001", "99.9", "55"),
-      fc.integer({ min: 1, max: 99 }).map(String),
-    ),
-    carry_over: fc.boolean(),
-  })
-  .map(({ key, percentile, ...meter }): MeterTerms => {
-    const { aggregation } = meter;
-    const value = { count: [], unique: [{ key: `metadata:${key}`, times: "1" }] }[aggregation as string];
-    return {
-      ...meter,
-      value: value ?? meter.value,
-      percentile: aggregation === "percentile" ? percentile : null,
-    };
-  });
 
 const anyParts = fc.oneof(
   fc.record({

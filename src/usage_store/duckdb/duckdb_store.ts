@@ -15,9 +15,9 @@ import { measure } from "./query/measure.ts";
 import { metadataKeys } from "./query/metadata_keys.ts";
 import { haveLateEvents } from "./query/late_events.ts";
 import type { Parts } from "./maintain/components.ts";
-import { eraseMetadata, findUnerased } from "./maintain/erase.ts";
 import { lostError, Recovery } from "./maintain/recovery.ts";
 import { RemovingStore } from "./maintain/removing_store.ts";
+import { openTotals } from "./maintain/totals_snapshots.ts";
 import { withKept } from "./query/aggregate_kept.ts";
 import { sumsWithKept } from "./query/kept_hours.ts";
 import { newestPage } from "./query/newest.ts";
@@ -26,6 +26,7 @@ import { search } from "./query/search.ts";
 import { monthDigests } from "./query/month_digests.ts";
 import { exportSegment } from "./query/segment.ts";
 import { smallPage, WEIGHT } from "./query/small_page.ts";
+import { totalsSource } from "./query/totals_source.ts";
 import { SipHash } from "./index/siphash.ts";
 import { lastSeq } from "./engine/last_seq.ts";
 import { totals } from "./query/totals.ts";
@@ -34,12 +35,12 @@ import type { QueueMember } from "./engine/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
 import type { EventRows } from "../event_rows.ts";
 import type { Opening } from "../identity.ts";
+import type { RunningTotals } from "../running_totals.ts";
 import { earliestRead, type Measured, type MeasureQuery } from "../meter.ts";
 import type {
   AggregateQuery,
   AggregateRow,
   AppendResult,
-  ErasureQuery,
   EventFilter,
   ExportOptions,
   ExportQuery,
@@ -91,7 +92,8 @@ export async function openStoreOn(
         const { snapshot_rows } = limits.compaction;
         const snapshots = file && new SnapshotWriter(file, index, snapshot_seq, snapshot_rows);
         const companies = await Companies.read(connection, limits.few_events);
-        return { limits, known: { hash, index, snapshots, companies } };
+        const opened = await openTotals(connection, inventory.last_seq, { snapshot_rows, file, on_failure });
+        return { limits, known: { hash, index, snapshots, companies, ...opened } };
       },
       on_failure,
       check_room,
@@ -122,6 +124,11 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
   constructor(recovery: Recovery) {
     super(recovery);
     this.#recovery = recovery;
+    recovery.known.totals.begin(totalsSource(recovery));
+  }
+
+  get running_totals(): RunningTotals {
+    return this.#recovery.known.totals;
   }
 
   async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
@@ -317,20 +324,6 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
     return this.#query(company_id, timeout_ms, (connection) => checkSums(connection, company_id));
   }
 
-  findUnerased(query: ErasureQuery, limit: number, timeout_ms: number): Promise<string[]> {
-    return this.#query(query.company_id, timeout_ms, (connection) =>
-      findUnerased(connection, query, limit, this.#recovery.known),
-    );
-  }
-
-  async erase(company_id: number, ids: readonly string[]): Promise<void> {
-    const { known } = this.#recovery;
-    this.#recovery.checkWrites();
-    await this.#recovery.run(({ compactor }) =>
-      compactor.changeMetadata(company_id, (connection) => eraseMetadata(connection, company_id, ids, known)),
-    );
-  }
-
   /** Runs several statements that see one instant. */
   #query<T>(
     member: QueueMember,
@@ -393,7 +386,10 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
   }
 
   close(): Promise<void> {
-    this.#closing ??= this.#recovery.close();
+    // Together: the store breaks off a counting that the totals wait for.
+    this.#closing ??= Promise.all([this.#recovery.known.totals.close(), this.#recovery.close()]).then(
+      () => undefined,
+    );
     return this.#closing;
   }
 }

@@ -11,6 +11,7 @@ import { SipHash } from "../../../src/usage_store/duckdb/index/siphash.ts";
 import { Writer } from "../../../src/usage_store/duckdb/append/writer.ts";
 import { openDuckDb, openStoreOn } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import type { UsageStore } from "../../../src/usage_store/port.ts";
+import { TotalsKeeper } from "../../../src/usage_store/running/keeper.ts";
 import { failure, TIMEOUT_MS, usageStoreConformance } from "../conformance.ts";
 import { modelEvent } from "../arbitrary_events.ts";
 
@@ -54,6 +55,7 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     return store;
   };
   return {
+    running_totals: store.running_totals,
     async append(...call) {
       const result = await store.append(...call);
       compaction = undefined;
@@ -246,12 +248,13 @@ describe("the DuckDB usage store, its fingerprints", () => {
     const database = await openDatabase(newPath(), LIMITS);
     const hash = new SipHash(database.fingerprint_key);
     const index = new FingerprintIndex();
+    const totals = new TotalsKeeper({ last_seq: 0, secret: "", stored: [], onFailure: () => undefined });
     const connection = await database.instance.connect();
     const limits = { group_ms: 0, ready_requests: 10, group_events: 10, pending_events: 10 };
     const writer = new Writer(
       new Engine(database.instance),
       connection,
-      index,
+      { index, totals },
       { last_seq: 0, hot_rows: 0 },
       limits,
     );

@@ -7,6 +7,8 @@ import { appendChunks } from "./append_chunks.ts";
 import type { CommitRows, Engine } from "../engine/engine.ts";
 import { BLOCK_TABLE, type EventBlock } from "./event_block.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
+import { readEvents } from "../query/numbered_events.ts";
+import type { TotalsKeeper } from "../../running/keeper.ts";
 import { SUMMED } from "./hour_sums.ts";
 import { EntryBlock } from "../index/inventory.ts";
 import type { SipHash } from "../index/siphash.ts";
@@ -20,6 +22,7 @@ interface LoaderParts {
   engine: Engine;
   writer: Writer;
   index: FingerprintIndex;
+  totals: TotalsKeeper;
   hash: SipHash;
 }
 
@@ -136,6 +139,7 @@ export class Loader {
     const { hits, accepted } = await this.#parts.writer.exclusive(async (_, first_seq) => {
       const found = this.#addToIndex(entries, skipped, first_seq);
       const count = await insertRows(loading, found, first_seq);
+      await this.#addToTotals(loading, first_seq + block.rows - 1);
       return { rows: block.rows, value: { hits: found, accepted: count } };
     });
     onStored(accepted);
@@ -143,6 +147,18 @@ export class Loader {
     const left = hits.filter((row) => !repeated.has(row));
     await connection.run("DROP TABLE loaded_rows");
     return { accepted, duplicates: repeated.size, left };
+  }
+
+  /** Adds what was committed to the running totals, or has them counted anew. */
+  async #addToTotals({ connection, company_id }: Loading, last_seq: number): Promise<void> {
+    const { totals } = this.#parts;
+    if (totals.watchedOf(company_id) === undefined) return totals.advance(last_seq);
+    try {
+      await totals.catchUp((...asked) => readEvents(connection, ...asked), last_seq);
+    } catch {
+      totals.advance(last_seq);
+      totals.recount(company_id);
+    }
   }
 
   /** Closes the connections, after interrupting work on a lost engine. */

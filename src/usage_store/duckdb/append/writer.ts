@@ -3,12 +3,14 @@ import { AppError } from "../../../core/errors.ts";
 import type { AppendResult } from "../../port.ts";
 import { type AppendRequest, FINGERPRINT, type PreparedAppend, WORDS } from "./append_request.ts";
 import { appendRows } from "./event_chunks.ts";
+import { feedTotals } from "./feed_totals.ts";
 import { type Engine, EngineLostError, unavailable } from "../engine/engine.ts";
 import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type AppendDecision, decideGroup } from "./deduplicate.ts";
 import { hourSums, insertSums, insertSumsOf } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
 import { commitEvents, commitSeconds } from "../../metrics.ts";
+import type { TotalsKeeper } from "../../running/keeper.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 
 /** The bounds of group commit. */
@@ -43,6 +45,7 @@ export class Writer {
   readonly #engine: Engine;
   readonly #connection: DuckDBConnection;
   readonly #index: FingerprintIndex;
+  readonly #totals: TotalsKeeper;
   readonly #limits: WriterLimits;
   #next_seq: number;
   #hot = 0;
@@ -63,13 +66,14 @@ export class Writer {
   constructor(
     engine: Engine,
     connection: DuckDBConnection,
-    index: FingerprintIndex,
+    { index, totals }: { index: FingerprintIndex; totals: TotalsKeeper },
     stored: { last_seq: number; hot_rows: number },
     limits: WriterLimits,
   ) {
     this.#engine = engine;
     this.#connection = connection;
     this.#index = index;
+    this.#totals = totals;
     this.#next_seq = stored.last_seq + 1;
     this.#hot_rows = stored.hot_rows;
     this.#limits = limits;
@@ -256,7 +260,7 @@ export class Writer {
     }
   }
 
-  /** Commits the new events of all decisions in one transaction, and adds them to the index. */
+  /** Commits the new events of all decisions in one transaction, and adds them to the index and the totals. */
   async #write(decisions: AppendDecision[]): Promise<void> {
     const count = decisions.reduce((sum, decision) => sum + decision.fresh.length, 0);
     if (count === 0) return;
@@ -274,6 +278,7 @@ export class Writer {
       this.#addToIndex(decisions, first_seq);
     };
     await this.#engine.transact(this.#connection, "commit", insert, rows, sums);
+    feedTotals(this.#totals, decisions, rows.last_seq);
   }
 
   #hotTable(): HotTable {

@@ -44,7 +44,7 @@ export async function scanStore(connection: DuckDBConnection): Promise<Inventory
   };
 }
 
-/** The snapshot file of the index. */
+/** A snapshot's file. */
 export interface IndexFile {
   path: string;
   fingerprint_key: Uint8Array;
@@ -109,7 +109,10 @@ export class SnapshotWriter {
 const END_SEQS = 1_000_000;
 
 /** The last event up to a number; undefined when there is none near. */
-async function findEnd(connection: DuckDBConnection, up_to_seq: number): Promise<SnapshotEnd | undefined> {
+export async function findEnd(
+  connection: DuckDBConnection,
+  up_to_seq: number,
+): Promise<SnapshotEnd | undefined> {
   const near = `seq > ${up_to_seq - END_SEQS} AND seq <= ${up_to_seq}`;
   const [[last = null] = []] = await query(connection, `SELECT max(seq) FROM usage_events WHERE ${near}`);
   if (last === null) return undefined;
@@ -119,7 +122,7 @@ async function findEnd(connection: DuckDBConnection, up_to_seq: number): Promise
 }
 
 /** The id of the event with this number: found by the blocks' statistics, where an order would read all. */
-async function findId(connection: DuckDBConnection, seq: number): Promise<string | undefined> {
+export async function findId(connection: DuckDBConnection, seq: number): Promise<string | undefined> {
   const [row] = await query(connection, `SELECT id FROM usage_events WHERE seq = ${seq}`);
   return row && asUuid(row[0]).toString();
 }

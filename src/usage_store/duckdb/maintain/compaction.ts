@@ -14,7 +14,7 @@ export interface CompactionLimits extends GroupSumsLimits {
   hot_rows: number;
   /** Events in short segments at which they are moved to a long one. */
   segment_rows: number;
-  /** New events at which the index's snapshot is rewritten, or a fortieth of all if that is more. */
+  /** New events at which snapshots are rewritten; that of the index after a fortieth of all if that is more. */
   snapshot_rows: number;
   /** How long it rests after a failure, such as a full disk. */
   retry_ms: number;
@@ -32,6 +32,9 @@ export interface CompactionOptions {
   /** Called when background work failed. */
   onFailure: (error: unknown) => void;
 }
+
+/** Writes snapshots that are due, of the events up to a number. */
+type Snapshots = Pick<SnapshotWriter, "write">;
 
 const ORDER = "ORDER BY company_id, timestamp, id";
 
@@ -56,7 +59,7 @@ export class Compaction {
   readonly #bystander: DuckDBConnection;
   readonly #writer: Writer;
   readonly #group_sums: GroupSums;
-  readonly #snapshots: SnapshotWriter | undefined;
+  readonly #snapshots: Snapshots;
   readonly #limits: CompactionLimits;
   readonly #onFailure: (error: unknown) => void;
   readonly #onDone: () => void;
@@ -74,7 +77,7 @@ export class Compaction {
     engine: Engine,
     writer: Writer,
     group_sums: GroupSums,
-    snapshots: SnapshotWriter | undefined,
+    snapshots: Snapshots,
     options: CompactionOptions,
   ): Promise<Compaction> {
     return new Compaction(
@@ -92,7 +95,7 @@ export class Compaction {
     [connection, bystander]: [DuckDBConnection, DuckDBConnection],
     writer: Writer,
     group_sums: GroupSums,
-    snapshots: SnapshotWriter | undefined,
+    snapshots: Snapshots,
     { segment_rows, rest_ms, limits, onFailure, onDone }: CompactionOptions,
   ) {
     this.#engine = engine;
@@ -232,7 +235,7 @@ export class Compaction {
     }
     await this.#tidyFolds();
     await this.#group_sums.update(this.#background, last_seq);
-    await this.#snapshots?.write(this.#connection, last_seq);
+    await this.#snapshots.write(this.#connection, last_seq);
     this.#onDone();
   }
 

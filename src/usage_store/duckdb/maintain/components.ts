@@ -8,11 +8,13 @@ import type { FingerprintIndex } from "../index/fingerprints.ts";
 import { type Inventory, type SnapshotWriter, scanStore } from "../index/inventory.ts";
 import { Loader } from "../append/bulk_load.ts";
 import { NewestEvents } from "../query/newest.ts";
-import { Readers, type ReadersLimits } from "../engine/readers.ts";
+import { closedError, Readers, type ReadersLimits } from "../engine/readers.ts";
 import type { SipHash } from "../index/siphash.ts";
 import { WindowSums } from "../query/window_sums.ts";
 import { GroupSums } from "./group_sums.ts";
 import { Writer, type WriterLimits } from "../append/writer.ts";
+import type { TotalsKeeper } from "../../running/keeper.ts";
+import type { TotalsSnapshots } from "./totals_snapshots.ts";
 
 /** The limits of the components on an engine. */
 export interface PartsLimits {
@@ -29,6 +31,8 @@ export interface OpenedStore {
   index: FingerprintIndex;
   snapshots: SnapshotWriter | undefined;
   companies: Companies;
+  totals: TotalsKeeper;
+  totals_snapshots: TotalsSnapshots | undefined;
 }
 
 /** The options of the components on an engine. */
@@ -59,6 +63,8 @@ export interface Parts {
   readers: Readers;
   /** A pool of their own: slow queries do not mean that the store is not ready. */
   pings: Readers;
+  /** One of their own for counting running totals, which may take a minute. */
+  countings: Readers;
   exports: Exports;
   sums: WindowSums;
   group_sums: GroupSums;
@@ -93,9 +99,9 @@ async function openOn(
   inventory: Inventory,
   { limits, known, next_seq, rest_ms, onFailure, onCompacted }: OpeningParts,
 ): Promise<Omit<Parts, "database" | "engine" | "inventory">> {
-  const { index, hash } = known;
+  const { index, hash, totals } = known;
   const last_seq = Math.max(inventory.last_seq, next_seq - 1);
-  const writer = new Writer(engine, connection, index, { ...inventory, last_seq }, limits.writer);
+  const writer = new Writer(engine, connection, { index, totals }, { ...inventory, last_seq }, limits.writer);
   const { segment_rows } = inventory;
   const group_sums = await GroupSums.open(connection, limits.compaction);
   const options = { limits: limits.compaction, segment_rows, rest_ms, onFailure, onDone: onCompacted };
@@ -103,12 +109,23 @@ async function openOn(
     writer,
     readers: await Readers.open(engine, limits.readers),
     pings: await Readers.open(engine, { readers: 1, waiting: PINGS, waiting_company: PINGS }),
+    countings: await Readers.open(engine, { readers: 1, waiting: PINGS, waiting_company: PINGS }),
     exports: await Exports.open(engine, limits.exports),
     sums: new WindowSums(),
     group_sums,
     newest: new NewestEvents(),
-    loader: new Loader({ engine, writer, index, hash }),
-    compactor: await Compaction.open(engine, writer, group_sums, known.snapshots, options),
+    loader: new Loader({ engine, writer, index, totals, hash }),
+    compactor: await Compaction.open(engine, writer, group_sums, snapshotsOf(known), options),
+  };
+}
+
+/** All snapshots as one. */
+function snapshotsOf({ snapshots, totals_snapshots }: OpenedStore): Pick<SnapshotWriter, "write"> {
+  return {
+    async write(connection, last_seq) {
+      await snapshots?.write(connection, last_seq);
+      await totals_snapshots?.write(connection);
+    },
   };
 }
 
@@ -125,22 +142,30 @@ export async function abandonParts(parts: Parts, reason: Error): Promise<void> {
     parts.loader.close(),
     parts.readers.abandon(reason),
     parts.pings.abandon(reason),
+    parts.countings.abandon(reason),
     parts.exports.abandon(reason),
   ]);
   parts.engine.disconnectAll();
 }
 
-/** Waits for the work under way, and closes the database. */
-export async function closeParts(parts: Parts, onFailure: (error: unknown) => void): Promise<void> {
+/** Waits for the work under way but for countings, writes down the totals, and closes the database. */
+export async function closeParts(
+  parts: Parts,
+  totals: TotalsSnapshots | undefined,
+  onFailure: (error: unknown) => void,
+): Promise<void> {
+  await parts.countings.abandon(closedError());
   await parts.exports.close();
   await parts.compactor.close();
   await parts.writer.close();
   await parts.loader.close();
   await parts.readers.close();
   await parts.pings.close();
-  // Empties the log into the file, so that the next opening need not replay it.
   try {
-    await parts.engine.checkpoint(await parts.engine.connect());
+    const connection = await parts.engine.connect();
+    await totals?.writeNow(connection);
+    // Empties the log into the file, so that the next opening need not replay it.
+    await parts.engine.checkpoint(connection);
   } catch (error) {
     onFailure(error);
   }

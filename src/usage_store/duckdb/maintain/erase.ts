@@ -9,6 +9,7 @@ import type { SipHash } from "../index/siphash.ts";
 import { ERASED } from "../../metadata.ts";
 import type { ErasureQuery } from "../../port.ts";
 import { whereSql } from "../query/filters.ts";
+import { noteChange } from "./totals_snapshots.ts";
 
 /** How ids lead to rows. */
 interface KnownIds {
@@ -44,6 +45,7 @@ export async function eraseMetadata(
   ids: readonly string[],
   known: KnownIds,
 ): Promise<void> {
+  await noteChange(connection);
   for (const part of chunks(ids, IDS)) {
     const parameters = new Parameters();
     const erased = parameters.text(ERASED);

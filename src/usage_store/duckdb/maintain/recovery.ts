@@ -14,6 +14,7 @@ import {
   storedEvents,
 } from "./components.ts";
 import { closedError } from "../engine/readers.ts";
+import { readEvents } from "../query/numbered_events.ts";
 import { asNumber, query } from "../engine/sql.ts";
 import type { QueueMember } from "../engine/fair_queue.ts";
 import { Backoff, FIRST_PAUSE_MS, LONGEST_PAUSE_MS } from "./backoff.ts";
@@ -158,7 +159,7 @@ export class Recovery {
     await this.#working;
     if (this.#parts === undefined) this.#database.close();
     else
-      await closeParts(this.#parts, (error) =>
+      await closeParts(this.#parts, this.known.totals_snapshots, (error) =>
         this.#report(error, "usage store: the last checkpoint failed"),
       );
   }
@@ -215,8 +216,10 @@ export class Recovery {
   async #reopen(lost: Parts, loss: EngineLoss, rest_ms: number): Promise<void> {
     this.#database = await this.#database.reopen();
     let is_stored = false;
-    const parts = await openParts(this.#database, async (connection) => {
+    const parts = await openParts(this.#database, async (connection, { last_seq }) => {
       is_stored = loss.commit !== undefined && (await isStored(connection, loss.commit));
+      // Before anybody hears whether the failed commit is stored.
+      await this.known.totals.catchUp((...asked) => readEvents(connection, ...asked), last_seq);
       return this.#beginning(lost.writer.next_seq, rest_ms);
     });
     this.#compare(parts, storedEvents(lost) + (is_stored ? (loss.commit?.rows ?? 0) : 0));

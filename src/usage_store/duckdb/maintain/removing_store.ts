@@ -1,13 +1,14 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { invalid } from "../../../core/errors.ts";
 import { beforeEvents, closedProblem, refuseClosed } from "../../closed_usage.ts";
-import type { NewEvent } from "../../port.ts";
+import type { ErasureQuery, NewEvent } from "../../port.ts";
 import type { KeptSince, UsageRemovals } from "../../removals.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
+import { eraseMetadata, findUnerased } from "./erase.ts";
 import type { Recovery } from "./recovery.ts";
 import { exportKept, recordSince, removeOldest } from "./removal.ts";
 
-/** The part of the store that removes events, with what removals wait for. Decision 0215. */
+/** The part of the store that removes events and erases metadata, with what removals wait for. Decision 0215. */
 export class RemovingStore implements UsageRemovals {
   readonly #recovery: Recovery;
   /** Appends and loads under way. */
@@ -82,6 +83,32 @@ export class RemovingStore implements UsageRemovals {
       }),
     );
     return removed;
+  }
+
+  findUnerased(query: ErasureQuery, limit: number, timeout_ms: number): Promise<string[]> {
+    const { company_id } = query;
+    return this.#recovery.query(
+      company_id,
+      ({ readers }) =>
+        readers.run(company_id, timeout_ms, (connection) =>
+          findUnerased(connection, query, limit, this.#recovery.known),
+        ),
+      timeout_ms,
+    );
+  }
+
+  async erase(company_id: number, ids: readonly string[]): Promise<void> {
+    const { known } = this.#recovery;
+    this.#recovery.checkWrites();
+    try {
+      await this.#recovery.run(({ compactor }) =>
+        compactor.changeMetadata(company_id, (connection) =>
+          eraseMetadata(connection, company_id, ids, known),
+        ),
+      );
+    } finally {
+      known.totals.recount(company_id, { metadata: true });
+    }
   }
 
   exportKept(path: string, timeout_ms: number): Promise<KeptSince[]> {

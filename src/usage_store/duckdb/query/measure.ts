@@ -10,6 +10,7 @@ import {
   readFrom,
   useOf,
 } from "../../meter.ts";
+import type { UsageWindow } from "../../port.ts";
 import { tooManyGroups } from "../../aggregate_rows.ts";
 import { asBigInt, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
 import { whereSql } from "./filters.ts";
@@ -74,15 +75,41 @@ function quantityOf(aggregation: Aggregation, value: Decimal, events: number, wh
 
 /** SQL of one use, as rows of position, part, value, events, skipped and the two sums of the digest. */
 function useSql(
-  { company_id, created_until_ms, last_seq }: MeasureQuery,
-  { meter, parts }: MeterUse,
+  stored: StoredEvents,
+  use: MeterUse,
   windows: readonly PlacedWindow[],
   parameters: Parameters,
 ): string {
-  const from = windows.map((window) => readFrom(meter, window));
+  const { meter } = use;
+  const stretches = windows.map((window) => ({ ...window, from_ms: readFrom(meter, window) }));
+  const values = valuesSql(stored, use, stretches, parameters);
+  const hashed = `SELECT *, if(value IS NULL, NULL,
+      md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || value::VARCHAR)) AS md5 FROM (${values})`;
+  return `SELECT position, part, (${aggregateSql(meter)})::VARCHAR AS value, count(value) AS events,
+      count(*) - count(value) AS skipped, ${DIGEST_SUMS.first} AS first, ${DIGEST_SUMS.second} AS second
+    FROM (${meter.percentile === null ? hashed : rankedSql(hashed)}) GROUP BY position, part`;
+}
+
+/** Which stored events count. */
+type StoredEvents = Pick<MeasureQuery, "company_id" | "created_until_ms" | "last_seq">;
+
+/** A window by its position, with the events from `from_ms` on. */
+export interface PlacedStretch extends UsageWindow {
+  position: number;
+  from_ms: number;
+}
+
+/** SQL of what a use reads of the events of windows: position, start_ms, end_ms, id, timestamp, part, value. */
+export function valuesSql(
+  { company_id, created_until_ms, last_seq }: StoredEvents,
+  { meter, parts }: MeterUse,
+  stretches: readonly PlacedStretch[],
+  parameters: Parameters,
+): string {
+  const from = stretches.map(({ from_ms }) => from_ms);
   const span = {
     start_ms: minimum(from),
-    end_ms: windows.reduce((latest, window) => Math.max(latest, window.end_ms), 0),
+    end_ms: stretches.reduce((latest, { end_ms }) => Math.max(latest, end_ms), 0),
   };
   const conditions = [
     whereSql({ company_id, ...span }, parameters),
@@ -93,18 +120,13 @@ function useSql(
   const keys = new KeysOfEvents();
   const filters = meter.filters.map((filter) => conditionSql(filter, keys, parameters));
   const [part, value] = [partSql(parts, keys, parameters), valueSql(meter, keys)];
-  const positions = windows.map(({ position }) => position);
+  const position = stretches.map((stretch) => stretch.position);
   const events = `SELECT position, start_ms, end_ms, id, timestamp, usage${keys.columnSql()}
-    FROM usage_events JOIN (${windowsSql(windows, parameters, { position: positions, from_ms: from })})
+    FROM usage_events JOIN (${windowsSql(stretches, parameters, { position, from_ms: from })})
       USING (subscription_id)
     WHERE ${conditions.join(" AND ")}`;
-  const values = `SELECT position, start_ms, end_ms, id, timestamp, ${part} AS part, ${value} AS value
+  return `SELECT position, start_ms, end_ms, id, timestamp, ${part} AS part, ${value} AS value
     FROM (${events}) ${filters.length === 0 ? "" : `WHERE ${filters.join(" AND ")}`}`;
-  const hashed = `SELECT *, if(value IS NULL, NULL,
-      md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || value::VARCHAR)) AS md5 FROM (${values})`;
-  return `SELECT position, part, (${aggregateSql(meter)})::VARCHAR AS value, count(value) AS events,
-      count(*) - count(value) AS skipped, ${DIGEST_SUMS.first} AS first, ${DIGEST_SUMS.second} AS second
-    FROM (${meter.percentile === null ? hashed : rankedSql(hashed)}) GROUP BY position, part`;
 }
 
 const RANKED = `row_number() OVER (PARTITION BY position, part ORDER BY value NULLS LAST) AS rank,

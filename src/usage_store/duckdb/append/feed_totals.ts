@@ -1,0 +1,22 @@
+import type { TotalsKeeper } from "../../running/keeper.ts";
+import { usageOf } from "./append_request.ts";
+import type { AppendDecision } from "./deduplicate.ts";
+
+/** Adds a commit's new events to the running totals. To be called before anybody hears of the commit. */
+export function feedTotals(
+  totals: TotalsKeeper,
+  decisions: readonly AppendDecision[],
+  last_seq: number,
+): void {
+  for (const { request, fresh } of decisions) {
+    const watched = totals.watchedOf(request.company_id);
+    if (watched === undefined) continue;
+    for (const position of fresh) {
+      const event = request.events[position];
+      const watches = watched.get(event?.subscription_id ?? 0);
+      if (event !== undefined && watches !== undefined)
+        totals.add(watches, { ...event, usage: usageOf(request, position) });
+    }
+  }
+  totals.advance(last_seq);
+}

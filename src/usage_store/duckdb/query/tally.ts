@@ -1,0 +1,73 @@
+import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
+import type { Aggregation, MeterUse } from "../../meter.ts";
+import { type Millionths, narrow } from "../../meter_reader.ts";
+import type { TallyQuery, TallyRow } from "../../running/totals_source.ts";
+import { asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
+import { type PlacedStretch, valuesSql } from "./measure.ts";
+
+/** Tallies all windows by one statement, which reads the events once for each use: as `measure`, without proofs. */
+export async function tally(connection: DuckDBConnection, wanted: TallyQuery): Promise<TallyRow[]> {
+  const placed = wanted.windows.map((window, position) => ({
+    ...window,
+    position,
+    from_ms: window.start_ms,
+  }));
+  const parameters = new Parameters();
+  const statements = [...Map.groupBy(placed, ({ use }) => use)].flatMap(([position, windows]) => {
+    const use = wanted.uses[position];
+    return use === undefined ? [] : [useSql(wanted, use, windows, parameters)];
+  });
+  if (statements.length === 0) return [];
+  return queryMany(connection, statements.join(" UNION ALL "), parameters, toRow);
+}
+
+function useSql(
+  wanted: TallyQuery,
+  use: MeterUse,
+  windows: readonly PlacedStretch[],
+  parameters: Parameters,
+): string {
+  const { aggregation } = use.meter;
+  const { value = "NULL", moment = "0", last = LAST.none, text = "NULL" } = COLUMNS[aggregation] ?? {};
+  const groups = aggregation === "unique" ? "position, part, value" : "position, part";
+  return `SELECT position, part, count(*) AS events, (${value})::VARCHAR AS value, (${moment})::VARCHAR AS moment,
+      ${last}, (${text})::VARCHAR AS text
+    FROM (${valuesSql(wanted, use, windows, parameters)}) WHERE value IS NOT NULL GROUP BY ${groups}`;
+}
+
+/** SQL of the event that has the latest value. */
+const LAST = {
+  none: "0::BIGINT AS last_ms, '' AS last_id",
+  latest: "max(timestamp) AS last_ms, max_by(id, (timestamp, id))::VARCHAR AS last_id",
+};
+
+/** SQL of what the values of a group come to; by default the events alone. */
+const COLUMNS: Partial<
+  Record<Aggregation, { value?: string; moment?: string; last?: string; text?: string }>
+> = {
+  sum: { value: "sum(value)" },
+  min: { value: "min(value)" },
+  max: { value: "max(value)" },
+  latest: { value: "max_by(value, (timestamp, id))", last: LAST.latest },
+  unique: { text: "value" },
+  weighted_sum: { value: "sum(value)", moment: "sum(value * (timestamp - start_ms))" },
+};
+
+function toRow([position, part, events, value, moment, last_ms, last_id, text]: DuckDBValue[]): TallyRow {
+  const group: unknown = JSON.parse(asText(part))[0] ?? null;
+  return {
+    window: asNumber(position),
+    group: typeof group === "string" ? group : null,
+    events: asNumber(events),
+    value: value === null ? null : millionthsOf(asText(value)),
+    moment: millionthsOf(asText(moment)),
+    last_ms: asNumber(last_ms),
+    last_id: asText(last_id),
+    text: text === null ? null : asText(text),
+  };
+}
+
+/** Of the text of a whole number, or of a decimal with six digits after the point. */
+function millionthsOf(text: string): Millionths {
+  return narrow(BigInt(text.replace(".", "")) * (text.includes(".") ? 1n : 1_000_000n));
+}

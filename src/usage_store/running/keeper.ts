@@ -1,0 +1,294 @@
+import { AppError } from "../../core/errors.ts";
+import type { MetadataObject } from "../meter_reader.ts";
+import { MeterReader } from "../meter_reader.ts";
+import { parseMetadata } from "../metadata.ts";
+import type { RunningTotals, Watch, WatchedEvent, WatchedTotals } from "../running_totals.ts";
+import { completeStored, countStored } from "./count.ts";
+import { identityOf, type StoredTotals, termsOf, writeTotals } from "./stored_totals.ts";
+import type { EventPlace, NumberedEvent, TotalsSource } from "./totals_source.ts";
+import { Watched } from "./watched.ts";
+import { TotalsRule, type WindowTotals } from "./window_totals.ts";
+
+/** Watches that are counted by one statement. */
+const BATCH = 2_000;
+
+/** Watches that are written down in one turn. */
+const SECTION = 100;
+
+/** The pauses after a counting that failed: the first, doubled up to the longest. */
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** An event of a commit, without what its watches know already. */
+export type CommittedEvent = Omit<NumberedEvent, "seq" | "company_id">;
+
+/** How the totals begin. */
+export interface KeeperOptions {
+  /** The number of the last stored event. */
+  last_seq: number;
+  /** A secret of the hashes of texts. */
+  secret: string;
+  /** What an earlier process wrote down. */
+  stored: readonly StoredTotals[];
+  onFailure: (error: unknown) => void;
+}
+
+/**
+ * Keeps the running totals of a store, whatever its engine: it is told of every commit, in their order, and asks the
+ * engine to count what was stored before. Decision 0232.
+ */
+export class TotalsKeeper implements RunningTotals {
+  readonly #secret: string;
+  readonly #onFailure: (error: unknown) => void;
+  readonly #companies = new Map<number, Map<number, Watched[]>>();
+  readonly #listeners = new Set<(event: WatchedEvent) => void>();
+  #stored: Map<string, StoredTotals>;
+  /** To be counted, in the order of their arrival. */
+  readonly #waiting = new Set<Watched>();
+  /** Those that need events that were removed: they can't be counted. */
+  readonly #refused = new Set<Watched>();
+  #last_seq: number;
+  #source: TotalsSource | undefined;
+  #running: Promise<void> | undefined;
+  #is_used = false;
+  #closed = false;
+  #wake: (() => void) | undefined;
+
+  constructor({ last_seq, secret, stored, onFailure }: KeeperOptions) {
+    this.#last_seq = last_seq;
+    this.#secret = secret;
+    this.#stored = new Map(stored.map((totals) => [totals.identity, totals]));
+    this.#onFailure = onFailure;
+  }
+
+  /** From now on it counts. */
+  begin(source: TotalsSource): void {
+    this.#source = source;
+    this.#count();
+  }
+
+  /** Resolves when no counting is under way, and none begins again. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    this.#wake?.();
+    await this.#running;
+  }
+
+  get last_seq(): number {
+    return this.#last_seq;
+  }
+
+  /** Whether any watch was set: a process that sets none must not write down that there are no totals. */
+  get is_used(): boolean {
+    return this.#is_used;
+  }
+
+  watch(watches: readonly Watch[]): WatchedTotals[] {
+    const readers = new Map<string, MeterReader>();
+    this.#is_used ||= watches.length > 0;
+    const all = watches.map((watch) => {
+      refuseUntotaled(watch);
+      const terms = JSON.stringify([termsOf(watch.meter), watch.per]);
+      const reader = readers.get(terms) ?? new MeterReader(watch.meter, watch.per);
+      readers.set(terms, reader);
+      return this.#open(new TotalsRule(watch, reader, this.#secret));
+    });
+    this.#count();
+    return all;
+  }
+
+  #open(rule: TotalsRule): Watched {
+    const { company_id, subscription_id } = rule.watch;
+    const stored = this.#stored.get(identityOf(rule.watch));
+    const is_enough = stored !== undefined && stored.floor_ms <= rule.first_window.start_ms;
+    const watched = new Watched(rule, is_enough ? stored : undefined, (closed) => this.#drop(closed));
+    const subscriptions = this.#companies.get(company_id) ?? new Map<number, Watched[]>();
+    this.#companies.set(company_id, subscriptions);
+    subscriptions.set(subscription_id, [...(subscriptions.get(subscription_id) ?? []), watched]);
+    this.#waiting.add(watched);
+    return watched;
+  }
+
+  #drop(watched: Watched): void {
+    const { company_id, subscription_id } = watched.watch;
+    this.#waiting.delete(watched);
+    this.#refused.delete(watched);
+    const subscriptions = this.#companies.get(company_id);
+    const left = (subscriptions?.get(subscription_id) ?? []).filter((other) => other !== watched);
+    if (left.length > 0) subscriptions?.set(subscription_id, left);
+    else subscriptions?.delete(subscription_id);
+    if (subscriptions?.size === 0) this.#companies.delete(company_id);
+  }
+
+  async counted(): Promise<void> {
+    while (this.#running !== undefined) await this.#running;
+  }
+
+  listen(listener: (event: WatchedEvent) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  forgetBefore(ms: number): void {
+    for (const watched of this.#all()) watched.forgetBefore(ms);
+    // A later window may need none of what was removed.
+    for (const watched of this.#refused) this.#waiting.add(watched);
+    this.#refused.clear();
+    this.#count();
+  }
+
+  *#all(): Generator<Watched> {
+    for (const subscriptions of this.#companies.values())
+      for (const list of subscriptions.values()) yield* list;
+  }
+
+  /** The watches of a company by subscription; undefined where there is none, so that a commit costs nothing. */
+  watchedOf(company_id: number): ReadonlyMap<number, readonly Watched[]> | undefined {
+    return this.#companies.get(company_id);
+  }
+
+  /** Adds an event that was committed to its subscription's watches. Call `advance` in the same turn. */
+  add(watches: readonly Watched[], event: CommittedEvent): void {
+    try {
+      const needs_object = event.metadata !== null && watches.some(({ rule }) => rule.reader.reads_metadata);
+      const object: MetadataObject = needs_object ? parseMetadata(event.metadata ?? "{}") : null;
+      for (const watched of watches) watched.add(event, object);
+    } catch (error) {
+      // A calendar that fails must not fail a commit.
+      this.#onFailure(error);
+      for (const watched of watches) this.#distrust(watched);
+      this.#count();
+    }
+    const [watched] = watches;
+    if (this.#listeners.size === 0 || watched === undefined) return;
+    const { company_id, subscription_id } = watched.watch;
+    for (const listener of this.#listeners) listener({ company_id, subscription_id, id: event.id });
+  }
+
+  /** All events up to this number were added. */
+  advance(last_seq: number): void {
+    this.#last_seq = Math.max(this.#last_seq, last_seq);
+  }
+
+  /** Reads what was committed up to a number and not added: by a failed engine, or without events in memory. */
+  async catchUp(readEvents: TotalsSource["readEvents"], last_seq: number): Promise<void> {
+    const findWatches = ({ company_id, subscription_id }: EventPlace): readonly Watched[] =>
+      this.#companies.get(company_id)?.get(subscription_id) ?? [];
+    if (this.#companies.size > 0 && last_seq > this.#last_seq) {
+      const missed: NumberedEvent[] = [];
+      const isWatched = (place: EventPlace): boolean => findWatches(place).length > 0;
+      await readEvents({ after_seq: this.#last_seq, last_seq }, isWatched, (event) => missed.push(event));
+      // All or none: reading may fail.
+      for (const event of missed) this.add(findWatches(event), event);
+    }
+    this.advance(last_seq);
+  }
+
+  /** The company's totals are counted anew; `metadata`: those that read metadata. */
+  recount(company_id: number, { metadata = false } = {}): void {
+    for (const list of this.#companies.get(company_id)?.values() ?? [])
+      for (const watched of list)
+        if (!metadata || watched.rule.reader.reads_metadata) this.#distrust(watched);
+    this.#count();
+  }
+
+  #distrust(watched: Watched): void {
+    watched.distrust();
+    this.#waiting.add(watched);
+  }
+
+  /** The certain totals to be written down, in parts that are each of one instant. */
+  *sections(): Generator<StoredTotals[]> {
+    // What nobody has watched by now is forgotten.
+    this.#stored = new Map();
+    let section: StoredTotals[] = [];
+    for (const watched of this.#all()) {
+      if (watched.is_certain) section.push(writeTotals(watched.rule, watched.totals, this.#last_seq));
+      else if (watched.stored !== undefined) section.push(watched.stored);
+      if (section.length < SECTION) continue;
+      yield section;
+      section = [];
+    }
+    if (section.length > 0) yield section;
+  }
+
+  #count(): void {
+    if (this.#running !== undefined || this.#source === undefined || this.#closed) return;
+    if (this.#waiting.size > 0) this.#running = this.#countAll(this.#source);
+  }
+
+  async #countAll(source: TotalsSource): Promise<void> {
+    for (let pause_ms = FIRST_PAUSE_MS; this.#waiting.size > 0 && !this.#closed; ) {
+      const batch = this.#nextBatch();
+      try {
+        await this.#countBatch(source, batch);
+        pause_ms = FIRST_PAUSE_MS;
+      } catch (error) {
+        for (const watched of batch) if (this.#isOpen(watched)) this.#waiting.add(watched);
+        if (!this.#closed) this.#onFailure(error);
+        await this.#pause(pause_ms);
+        pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS);
+      }
+    }
+    this.#running = undefined;
+  }
+
+  /** All that were written down; else some of one company. */
+  #nextBatch(): Watched[] {
+    const waiting = [...this.#waiting];
+    const stored = waiting.filter((watched) => watched.stored !== undefined);
+    if (stored.length > 0) return stored;
+    const company_id = waiting[0]?.watch.company_id;
+    return waiting.filter(({ watch }) => watch.company_id === company_id).slice(0, BATCH);
+  }
+
+  #isOpen(watched: Watched): boolean {
+    const { company_id, subscription_id } = watched.watch;
+    return this.#companies.get(company_id)?.get(subscription_id)?.includes(watched) === true;
+  }
+
+  async #countBatch(source: TotalsSource, batch: readonly Watched[]): Promise<void> {
+    const last_seq = this.#last_seq;
+    const stored = batch.flatMap((watched) => (watched.stored ? [[watched, watched.stored] as const] : []));
+    // In one turn: what is committed from here on is added to them, all before is counted.
+    const countings = new Map(batch.map((watched) => [watched, watched.begin()]));
+    for (const watched of batch) this.#waiting.delete(watched);
+    if (stored.length > 0) return this.#join(countings, await completeStored(source, stored, last_seq));
+    const company_id = batch[0]?.watch.company_id ?? 0;
+    const countable = this.#countable(source, company_id, batch);
+    if (countable.length === 0) return;
+    const counts = await countStored(source, company_id, countable, last_seq);
+    // Events may have been removed before they were counted.
+    const counted = new Set(this.#countable(source, company_id, countable));
+    this.#join(countings, new Map([...counts].filter(([watched]) => counted.has(watched))));
+  }
+
+  #join(countings: ReadonlyMap<Watched, number>, counts: ReadonlyMap<Watched, WindowTotals>): void {
+    for (const [watched, totals] of counts) watched.join(countings.get(watched) ?? 0, totals);
+  }
+
+  /** Those of a company that need no event that was removed; the others are refused. */
+  #countable(source: TotalsSource, company_id: number, batch: readonly Watched[]): Watched[] {
+    const since_ms = source.sinceOf(company_id);
+    return batch.filter((watched) => {
+      if (watched.reads_from_ms >= since_ms) return true;
+      if (this.#isOpen(watched)) this.#refused.add(watched);
+      return false;
+    });
+  }
+
+  async #pause(pause_ms: number): Promise<void> {
+    if (this.#closed) return;
+    const ended = Promise.withResolvers<void>();
+    const timer = setTimeout(() => ended.resolve(), pause_ms);
+    this.#wake = () => ended.resolve();
+    await ended.promise;
+    clearTimeout(timer);
+    this.#wake = undefined;
+  }
+}
+
+function refuseUntotaled({ meter: { aggregation } }: Watch): void {
+  if (aggregation !== "average" && aggregation !== "percentile") return;
+  throw new AppError("invalid", `Cannot keep a running total of ${aggregation}: it has none`);
+}
