@@ -34,7 +34,7 @@ export const ON_SQLITE_ALONE = [
   "test/cli/erase.test.ts",
   "test/cli/erase_person.test.ts",
   "test/store/program_before.test.ts",
-  "test/backup/{retention,take_point,target}.test.ts",
+  "test/backup/{bad_target,retention,take_point,target}.test.ts",
   "test/backup/log/**",
   "test/{chaos,sim,soak}/**",
   // Protocols: the operations under them are tested beside their tables.

@@ -6,6 +6,8 @@ export interface S3Server {
   readonly parts: number[];
   /** Whether nothing is answered as it should be. */
   is_gone: boolean;
+  /** Called with each request that writes, before it does; what it returns is the answer in its place. */
+  onWrite: (request: Request) => Response | undefined | Promise<Response | undefined>;
   stop(): Promise<void>;
 }
 
@@ -58,7 +60,7 @@ export function startS3(): S3Server {
     );
   }
 
-  const state = { is_gone: false };
+  const state: Pick<S3Server, "is_gone" | "onWrite"> = { is_gone: false, onWrite: () => undefined };
   const server = Bun.serve({
     port: 0,
     async fetch(request) {
@@ -67,6 +69,10 @@ export function startS3(): S3Server {
         request.headers.get("authorization") ?? "",
       );
       if (!is_signed) return new Response("<Error><Code>AccessDenied</Code></Error>", { status: 403 });
+      if (request.method !== "GET" && request.method !== "HEAD") {
+        const refused = await state.onWrite(request);
+        if (refused) return refused;
+      }
       const url = new URL(request.url);
       const key = decodeURIComponent(url.pathname).replace(/^\/bucket\/?/, "");
       if (key === "") return list(url);
