@@ -5,6 +5,7 @@ export const LIMITS = {
   start_years_back: 10,
   usage_tiers: 100,
   charges: 20,
+  trial_days: 730,
   charge_prices: 100,
   meter_terms: 5,
   meter_filters: 10,

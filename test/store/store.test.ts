@@ -21,6 +21,7 @@ import { TEST_STORE } from "../support/harness.ts";
 import { endLockHolders, testPostgres } from "../support/postgres.ts";
 
 const NOW = Temporal.Instant.from("2026-03-10T12:00:00.120Z");
+const FEES = { setup_fee: "0", trial_days: 0, fee_interval: "month", fee_timing: "in_arrears" } as const;
 const ALL = { limit: 1_000, offset: 0 };
 
 let data_dir: string;
@@ -67,6 +68,7 @@ describe("columns", () => {
       meter_id: null,
       charges: [],
       commitment: null,
+      ...FEES,
       plan_code: null,
       for_client_id: null,
       status: "active" as const,
@@ -112,6 +114,7 @@ describe("insertRow", () => {
     meter_id: null,
     charges: [],
     commitment: null,
+    ...FEES,
     plan_code: null,
     for_client_id: null,
     status: "active" as const,

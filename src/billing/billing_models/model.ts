@@ -13,6 +13,7 @@ import {
   UsageTier,
   UsageTierInput,
 } from "./charge_model.ts";
+import { TrialDays } from "./fee_terms.ts";
 import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
 
 const CREDIT_CONSUMPTIONS = ["per_api_call", "per_unit"] as const;
@@ -52,18 +53,20 @@ const fields = {
   updated_at: At,
 };
 
-/** What not every model has: meters and charges, and whom it is offered to. */
+/** What not every model has: meters and charges, what a start costs, and whom it is offered to. */
 const charging = {
   meter_id: nullable(Id),
   charges: Type.Array(Charge),
   commitment: nullable(Commitment),
+  setup_fee: Type.String({ description: "charged once, in a subscription's first record" }),
+  trial_days: TrialDays,
   plan_code: nullable(Type.String({ description: "its price book: one model for each currency" })),
   for_client_id: nullable({ ...Id, description: "the only client whose subscriptions may take it" }),
 };
 
 /**
  * A price for subscriptions. `price` is a JSON number of at most 15 significant digits, every other decimal is text.
- * Fields of meters, charges and of whom it is offered to are there where they are set.
+ * Fields of meters, charges, fees at the start and of whom it is offered to are there where they are set.
  */
 export const BillingModel = Type.Object(
   { ...fields, billing_type: BillingTypeName, ...Type.Partial(Type.Object(charging)).properties },
@@ -121,6 +124,8 @@ const optionalPricing = {
   meter_id: Type.Optional(nullable(Id)),
   charges: Type.Optional(Type.Array(ChargeInput, { maxItems: LIMITS.charges })),
   commitment: Type.Optional(nullable(CommitmentInput)),
+  setup_fee: Type.Optional(DecimalInput),
+  trial_days: Type.Optional(TrialDays),
 };
 
 export const ListBillingModels = strict({

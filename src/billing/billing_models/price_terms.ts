@@ -24,10 +24,14 @@ export interface PriceTerms {
   readonly meter_id: number | null;
   readonly charges: readonly Charge[];
   readonly commitment: Commitment | null;
+  /** Once, at a subscription's start. */
+  readonly setup_fee: Decimal;
+  /** How many days from a subscription's start cost nothing, unless it has its own. */
+  readonly trial_days: number;
 }
 
 /** What is not there on the wire where it is not set. */
-type Charging = Pick<PriceTerms, "meter_id" | "charges" | "commitment">;
+type Charging = Pick<PriceTerms, "meter_id" | "charges" | "commitment" | "setup_fee" | "trial_days">;
 
 /**
  * The price terms of a billing model: the type by name, the price as an exact decimal. Errors: throws on a
@@ -44,8 +48,41 @@ export function priceTermsOf(
   if (billing_type === undefined) {
     throw new Error(`Cannot read billing model ${row.id}: there is no billing type ${row.billing_type_id}`);
   }
-  const { meter_id = null, charges = [], commitment = null } = row;
-  return { ...row, meter_id, charges, commitment, billing_type, price: toBig(row.price).toFixed() };
+  const { meter_id = null, charges = [], commitment = null, setup_fee = "0", trial_days = 0 } = row;
+  const optional = { meter_id, charges, commitment, setup_fee, trial_days };
+  return { ...row, ...optional, billing_type, price: toBig(row.price).toFixed() };
+}
+
+const freeTiers = (tiers: readonly UsageTier[]) =>
+  tiers.map(({ up_to }) => ({ up_to, unit_price: "0", flat_fee: "0" }));
+
+/** The terms with every price at 0: those of a trial. */
+export function withoutPrices(model: PriceTerms): PriceTerms {
+  const free = { price: "0", free_units: "0" };
+  const { credit_plan } = model;
+  return {
+    ...model,
+    ...free,
+    recurring_fee: "0",
+    usage_tiers: freeTiers(model.usage_tiers),
+    minimum_charge: null,
+    maximum_charge: null,
+    commitment: null,
+    credit_plan: credit_plan && {
+      ...credit_plan,
+      overage_rate: credit_plan.overage_rate === null ? null : "0",
+    },
+    charges: model.charges.map((charge) => ({
+      ...charge,
+      ...free,
+      usage_tiers: freeTiers(charge.usage_tiers),
+      prices: charge.prices.map((price) => ({
+        ...price,
+        ...free,
+        usage_tiers: freeTiers(price.usage_tiers),
+      })),
+    })),
+  };
 }
 
 const MAX_MONTHLY_CREDITS = 1_000_000_000_000;
@@ -63,6 +100,7 @@ export function validateModel(model: PriceTerms): ErrorDetail[] {
     ...fieldsOfType(model),
     ...notNegative("/price", model.price),
     ...notNegative("/recurring_fee", model.recurring_fee),
+    ...notNegative("/setup_fee", model.setup_fee),
     ...notNegative("/free_units", model.free_units),
     ...aboveZero("/package_size", model.package_size),
     ...tierRules(usage_tiers, "/usage_tiers"),

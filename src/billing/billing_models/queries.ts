@@ -1,5 +1,6 @@
 import { and, asc, eq, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
+import { isZero } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing, filterOnly, idIn } from "../../store/expressions.ts";
@@ -20,6 +21,8 @@ export function toBillingModel({
   meter_id,
   charges,
   commitment,
+  setup_fee,
+  trial_days,
   plan_code,
   for_client_id,
   ...row
@@ -31,6 +34,8 @@ export function toBillingModel({
     ...(meter_id === null ? {} : { meter_id }),
     ...(charges.length === 0 ? {} : { charges }),
     ...(commitment === null ? {} : { commitment }),
+    ...(isZero(setup_fee) ? {} : { setup_fee }),
+    ...(trial_days === 0 ? {} : { trial_days }),
     ...(plan_code === null ? {} : { plan_code }),
     ...(for_client_id === null ? {} : { for_client_id }),
   };

@@ -32,6 +32,8 @@ export type Pricing = Pick<
   | "meter_id"
   | "charges"
   | "commitment"
+  | "setup_fee"
+  | "trial_days"
 >;
 
 /** The defaults of a new model's price fields, and those of an old one that has no charges. */
@@ -48,6 +50,8 @@ export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
   meter_id: null,
   charges: [],
   commitment: null,
+  setup_fee: "0",
+  trial_days: 0,
 };
 
 /**
@@ -113,6 +117,8 @@ function readPricing(before: Pricing, input: PricingInput, errors: FieldErrors):
     meter_id: input.meter_id === undefined ? before.meter_id : input.meter_id,
     charges: input.charges ? readCharges(input.charges, errors) : before.charges,
     commitment: input.commitment === undefined ? before.commitment : readCommitment(input.commitment, errors),
+    setup_fee: orOld(input.setup_fee, "/setup_fee", before.setup_fee),
+    trial_days: input.trial_days ?? before.trial_days,
   };
 }
 

@@ -5,6 +5,7 @@ import { meterTable } from "../meters/tables.ts";
 import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
+import { FEE_INTERVALS, FEE_TIMINGS } from "./fee_terms.ts";
 import type { CreditPlan } from "./model.ts";
 
 export const billingModelTable = (k: ColumnKit) =>
@@ -29,6 +30,10 @@ export const billingModelTable = (k: ColumnKit) =>
       meter_id: k.ref("meter_id", meterTable),
       charges: k.json<Charge[]>("charges").notNull().default([]),
       commitment: k.json<Commitment>("commitment"),
+      setup_fee: k.decimal("setup_fee").notNull().default("0"),
+      trial_days: k.integer("trial_days").notNull().default(0),
+      fee_interval: k.enumeration("fee_interval", FEE_INTERVALS).notNull().default("month"),
+      fee_timing: k.enumeration("fee_timing", FEE_TIMINGS).notNull().default("in_arrears"),
       /** The price book that it is in: one model for each currency. */
       plan_code: k.text("plan_code"),
       /** The only client whose subscriptions may take it. */

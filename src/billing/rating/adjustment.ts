@@ -2,10 +2,16 @@ import { isZero, roundMoney, subtract, sum } from "../../core/money.ts";
 import type { BillLine } from "./bill_line.ts";
 import { sortLines } from "./charges.ts";
 
-/** The key of a charge: lines of one kind, model and stretch, for as many of its days, are the same charge. */
+/**
+ * The key of a charge: lines of one kind, model and stretch, for as many of its days, are the same charge. A setup fee
+ * is the same however long its stretch is.
+ */
 export function lineKey(line: BillLine): string {
-  const { kind, billing_model_id, from, to, proration, charge_code, match } = line;
-  const key = [kind, billing_model_id, from, to, proration?.numerator].join(" ");
+  const { kind, billing_model_id, from, to, proration, charge_code, match, trial } = line;
+  const end = kind === "setup" ? "" : to;
+  const key = [kind, billing_model_id, from, end, proration?.numerator, ...(trial ? ["trial"] : [])].join(
+    " ",
+  );
   return charge_code === undefined ? key : `${key} ${charge_code} ${JSON.stringify(match)}`;
 }
 

@@ -6,6 +6,7 @@ import type { Segment } from "./segments.ts";
 
 /** The kinds of lines, in the order in which a bill shows those of one stretch. */
 export const LINE_KINDS = [
+  "setup",
   "fee",
   "usage",
   "maximum_cap",
@@ -20,7 +21,7 @@ export const LINE_KINDS = [
  * A line of a bill. `quantity` of a usage line is its units, of an overage line its credits. `unit_price`: of one
  * unit, package, credit or month; null where tiers or limits make the amount. `event_count` and `usage_digest` are
  * of a usage line's own events, and of those of a charge with a meter; null on other lines. Only lines of charges have
- * the fields from `charge_code` on.
+ * the fields from `charge_code` to `skipped_events`, only those of a trial have `trial`.
  */
 export const BillLine = Type.Object(
   {
@@ -44,6 +45,7 @@ export const BillLine = Type.Object(
     skipped_events: Type.Optional(
       Type.Integer({ description: "events without a value that the meter could read" }),
     ),
+    trial: Type.Optional(Type.Boolean({ description: "part of a trial, which costs nothing" })),
   },
   { title: "BillLine" },
 );
@@ -54,12 +56,12 @@ export type LineInput = Pick<BillLine, "kind" | "description" | "amount"> & Part
 
 /** A line of a stretch under one plan. */
 export function billLine(
-  stretch: Pick<Segment, "model" | "from" | "to">,
+  stretch: Pick<Segment, "model" | "from" | "to" | "is_trial">,
   { description, ...facts }: LineInput,
 ): BillLine {
   return {
     billing_model_id: stretch.model.id,
-    description: `${stretch.model.name}: ${description}`,
+    description: `${stretch.model.name}: ${stretch.is_trial ? "trial, " : ""}${description}`,
     from: iso(stretch.from),
     to: iso(stretch.to),
     quantity: "1",
@@ -67,6 +69,7 @@ export function billLine(
     event_count: null,
     usage_digest: null,
     proration: null,
+    ...(stretch.is_trial ? { trial: true } : {}),
     ...facts,
   };
 }

@@ -10,7 +10,7 @@ import {
   sum,
 } from "../../core/money.ts";
 import type { BillingType } from "../billing_models/billing_types.ts";
-import type { PriceTerms } from "../billing_models/price_terms.ts";
+import { type PriceTerms, withoutPrices } from "../billing_models/price_terms.ts";
 import { billLine, type BillLine, LINE_KINDS } from "./bill_line.ts";
 import { type ChargedSegment, chargeLines, commitmentLines } from "./charge_lines.ts";
 import { requireField, UNIT_CHARGES, withoutFlatFees } from "./unit_prices.ts";
@@ -76,17 +76,18 @@ function prorated(value: Decimal, { numerator, denominator }: Proration, currenc
 
 /** The fee by its days, none without a day. A flat or credit plan shows its fee even when it is zero. */
 function feeLine(segment: Segment): BillLine | null {
-  const { model, proration } = segment;
+  const { model, proration, is_trial } = segment;
   const fee = model[CHARGES[model.billing_type].fee];
   const is_plan = model.billing_type === "flat" || model.billing_type === "credit";
   if (proration.numerator === 0 || (isZero(fee) && !is_plan)) return null;
   const { numerator, denominator } = proration;
   const days = numerator < denominator ? `, ${numerator} of ${denominator} days` : "";
-  const amount = prorated(fee, proration, model.currency);
+  const charged = is_trial ? "0" : fee;
+  const amount = prorated(charged, proration, model.currency);
   return billLine(segment, {
     kind: "fee",
     description: `monthly fee${days}`,
-    unit_price: fee,
+    unit_price: charged,
     amount,
     proration,
   });
@@ -153,16 +154,38 @@ function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
  * once; limits are taken against rounded lines, so that a capped charge sums to the cap exactly. One that owns no
  * day has no fee of any kind. Decision 0130.
  */
-export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): BillLine[] {
+export function rateStretch(stretch: readonly [UsedSegment, ...UsedSegment[]]): BillLine[] {
+  const fee = feeLine(joinStretches(stretch));
+  const parts = stretch[0].segment.is_trial ? freeOfCharge(stretch) : stretch;
   const whole = joinStretches(parts);
   const { currency } = whole.model;
-  const fee = feeLine(whole);
   const used = usageLines(parts, whole.proration.numerator > 0);
   const cap = capLine(whole, total(used, currency));
   const true_up = trueUpLine(whole, total(present([...used, cap]), currency));
   const charges = chargeLines(parts);
   const usage = present([...used, cap, true_up, ...charges]);
   return present([fee, ...usage, ...commitmentLines(whole, total(usage, currency))]);
+}
+
+/** The segments of a trial, with every price at 0. */
+function freeOfCharge([first, ...rest]: readonly [UsedSegment, ...UsedSegment[]]): [
+  UsedSegment,
+  ...UsedSegment[],
+] {
+  const model = withoutPrices(first.segment.model);
+  const withModel = (part: UsedSegment) => ({ ...part, segment: { ...part.segment, model } });
+  return [withModel(first), ...rest.map(withModel)];
+}
+
+/** The setup fee of the plan under which a subscription begins: the first that owns a day. Decision 0242. */
+function setupLines(stretches: readonly [UsedSegment, ...UsedSegment[]][]): BillLine[] {
+  if (!stretches[0]?.[0].segment.is_first) return [];
+  const first = stretches.map(joinStretches).find(({ proration }) => proration.numerator > 0);
+  if (!first || isZero(first.model.setup_fee)) return [];
+  const { model, from, to } = first;
+  const { setup_fee: unit_price, currency } = model;
+  const amount = roundMoney(unit_price, currency);
+  return [billLine({ model, from, to }, { kind: "setup", description: "setup fee", unit_price, amount })];
 }
 
 /**
@@ -172,7 +195,9 @@ export function rateStretch(parts: readonly [UsedSegment, ...UsedSegment[]]): Bi
 export function overageLines({ overage }: CreditMonth): BillLine[] {
   return stretchesOf(overage).flatMap((parts) => {
     const whole = joinStretches(parts);
-    const { overage_rate } = requireField(whole.model.credit_plan, "credit_plan", named(whole.model));
+    const { model, is_trial } = whole;
+    const plan = requireField(model.credit_plan, "credit_plan", named(model));
+    const overage_rate = is_trial && plan.overage_rate !== null ? "0" : plan.overage_rate;
     const credits_over = parts.reduce((all, { credits }) => all + credits, 0n);
     if (overage_rate === null || credits_over === 0n) return [];
     const quantity = String(credits_over);
@@ -212,7 +237,12 @@ export function rate(used: readonly UsedSegment[], currency: string, credits: Cr
     }
     if (model.billing_type === "credit") requireField(credits, "the month's credits", named(model));
   }
-  const lines = [...stretchesOf(used).flatMap(rateStretch), ...(credits ? overageLines(credits) : [])];
+  const stretches = stretchesOf(used);
+  const lines = [
+    ...setupLines(stretches),
+    ...stretches.flatMap(rateStretch),
+    ...(credits ? overageLines(credits) : []),
+  ];
   return { lines: sortLines(lines), total: total(lines, currency) };
 }
 

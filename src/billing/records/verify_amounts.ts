@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { compare, type Decimal, multiply, roundMoney, subtract, sum } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
-import type { PriceTerms } from "../billing_models/price_terms.ts";
+import { type PriceTerms, withoutPrices } from "../billing_models/price_terms.ts";
 import { lineKey } from "../rating/adjustment.ts";
 import type { Difference } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
@@ -38,7 +38,8 @@ export function differencesOf(
     lineKey,
   );
   const priced = lines.flatMap((line, i) => {
-    const expected = priceOf(line, charges, modelOf(line.billing_model_id));
+    const model = modelOf(line.billing_model_id);
+    const expected = priceOf(line, charges, line.trial ? withoutPrices(model) : model);
     const charged = sum((before.get(lineKey(line)) ?? []).map(({ amount }) => amount));
     const amounts = expected.amounts.map((amount) => roundMoney(subtract(amount, charged), currency));
     return [
@@ -90,6 +91,8 @@ interface Price {
 function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: PriceTerms): Price {
   if (isReversed(line)) return { unit_prices: [line.unit_price], amounts: ["0"] };
   const charge = charges.get(lineKey(line)) ?? line;
+  if (line.kind === "setup")
+    return { unit_prices: [model.setup_fee], amounts: [roundMoney(model.setup_fee, model.currency)] };
   if (line.kind === "overage") {
     const unit_price = model.credit_plan?.overage_rate ?? null;
     const amount = roundMoney(multiply(charge.quantity, unit_price ?? "0"), model.currency);
@@ -133,6 +136,7 @@ function stretchesWith(
         line.billing_model_id === charge.billing_model_id &&
         line.charge_code === (kind === "charge" ? charge.charge_code : undefined) &&
         isDeepStrictEqual(line.match, kind === "charge" ? charge.match : undefined) &&
+        line.trial === charge.trial &&
         !isReversed(line),
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
@@ -160,7 +164,8 @@ function segmentOf(line: BillLine, model: PriceTerms, proration: Proration): Use
   const { from, to, quantity, charge_code, match } = line;
   const event_count = line.event_count ?? 0;
   const first_day = instant(from).toZonedDateTimeISO("UTC").toPlainDate();
-  const segment = { model, from: instant(from), to: instant(to), first_day, proration };
+  const trial = line.trial ? { is_trial: true as const } : {};
+  const segment = { model, from: instant(from), to: instant(to), first_day, proration, ...trial };
   const usage = { units: quantity, event_count, corrections: 0, usage_digest: "" };
   const charge = model.charges.find(({ code }) => code === charge_code);
   if (charge === undefined) return { segment, usage };

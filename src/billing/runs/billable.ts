@@ -10,6 +10,8 @@ export interface BillableSubscription {
   started_at: IsoInstant;
   ends_at: IsoInstant | null;
   billing_anchor_day: number;
+  /** Its own; null: its model's. */
+  trial_days: number | null;
   /** The model in force now. */
   billing_model: StoredBillingModel;
   /** Every model that was in force, ascending by the instants from which. */
@@ -34,8 +36,9 @@ export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">)
 
 /** The segments of a period: its stretches under one model each. */
 export function segmentsOf({ subscription, period }: DuePeriod): Segment[] {
-  const { started_at, ends_at } = subscription;
+  const { started_at, ends_at, trial_days } = subscription;
   return segments(period, timelineOf(subscription), {
+    trial_days,
     started_at: instant(started_at),
     ends_at: ends_at === null ? null : instant(ends_at),
   });

@@ -23,8 +23,8 @@ interface BillableFilter {
 }
 
 const billableColumns = oncePerDialect((q) => {
-  const { id, started_at, ends_at, billing_anchor_day } = q.use(subscriptionTable);
-  return { id, started_at, ends_at, billing_anchor_day, billing_model: billingModelColumns(q) };
+  const { id, started_at, ends_at, billing_anchor_day, trial_days } = q.use(subscriptionTable);
+  return { id, started_at, ends_at, billing_anchor_day, trial_days, billing_model: billingModelColumns(q) };
 });
 
 /** Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements. */

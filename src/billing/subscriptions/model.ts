@@ -2,6 +2,8 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, InstantText, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 
+import { TrialDays } from "../billing_models/fee_terms.ts";
+
 export const SUBSCRIPTION_STATUSES = ["active", "cancelled"] as const;
 
 export const Subscription = Type.Object(
@@ -17,6 +19,7 @@ export const Subscription = Type.Object(
     started_at: At,
     ends_at: nullable(At),
     billing_anchor_day: Type.Integer({ minimum: 1, maximum: 31 }),
+    trial_days: Type.Optional({ ...TrialDays, description: "its own, in place of its billing model's" }),
     created_at: At,
     updated_at: At,
   },
@@ -25,7 +28,10 @@ export const Subscription = Type.Object(
 export type Subscription = Static<typeof Subscription>;
 
 /** A subscription as it is stored: its status follows from its life. */
-export const StoredSubscription = Type.Omit(Subscription, ["status"]);
+export const StoredSubscription = Type.Object({
+  ...Type.Omit(Subscription, ["status"]).properties,
+  trial_days: nullable(TrialDays),
+});
 export type StoredSubscription = Static<typeof StoredSubscription>;
 
 // No text that the eye can't distinguish, or that a database would change.
@@ -57,6 +63,7 @@ export const CreateSubscription = strict(
     billing_model_id: Id,
     started_at: Type.Optional(InstantText),
     billing_anchor_day: Type.Optional(Type.Integer({ minimum: 1, maximum: 31 })),
+    trial_days: Type.Optional(TrialDays),
   },
   { title: "CreateSubscription" },
 );

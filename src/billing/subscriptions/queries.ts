@@ -20,7 +20,7 @@ import { productColumns } from "../products/queries.ts";
 import { productTable } from "../products/tables.ts";
 import type { SubscriptionDetail } from "./detail.ts";
 import { StoredSubscription, type Subscription } from "./model.ts";
-import { statusAt, withStatus } from "./rules.ts";
+import { withStatus } from "./rules.ts";
 import { subscriptionTable } from "./tables.ts";
 
 /** A filter of subscriptions; every field given narrows further. */
@@ -102,7 +102,7 @@ export async function isBillingModelUsed(tx: ReadTx, billing_model_id: number): 
 /** Inserts a subscription and returns its id. Errors: invalid for an external id already in use. */
 export async function insertSubscription(
   { q, scope, now }: Tx,
-  subscription: Omit<Subscription, "id" | "company_id" | "status" | "ends_at" | "created_at" | "updated_at">,
+  subscription: Omit<StoredSubscription, "id" | "company_id" | "ends_at" | "created_at" | "updated_at">,
 ): Promise<number> {
   const t = q.use(subscriptionTable);
   const row = { ...subscription, company_id: scope.company_id, ends_at: null, ...stamped(now) };
@@ -195,7 +195,7 @@ async function withRelations(
     const product = products.get(row.product_id);
     const billing_model = billing_models.get(row.billing_model_id);
     if (client && product && billing_model)
-      return { ...row, client, product, billing_model, status: statusAt(row, now) };
+      return { ...withStatus(row, now), client, product, billing_model };
     throw new Error(`Cannot read subscription ${row.id}: it refers to what is not there`);
   });
 }

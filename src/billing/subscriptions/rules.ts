@@ -15,9 +15,12 @@ export function statusAt({ started_at, ends_at }: Life, now: Temporal.Instant): 
   return ends_at !== null && (ends_at <= iso(now) || ends_at <= started_at) ? "cancelled" : "active";
 }
 
-/** Adds the status that follows from a subscription's life. */
-export function withStatus<R extends Life>(row: R, now: Temporal.Instant) {
-  return { ...row, status: statusAt(row, now) };
+/** Adds the status that follows from a subscription's life, and leaves out what is not set. */
+export function withStatus<R extends Life & { trial_days: number | null }>(
+  { trial_days, ...row }: R,
+  now: Temporal.Instant,
+) {
+  return { ...row, ...(trial_days === null ? {} : { trial_days }), status: statusAt(row, now) };
 }
 
 /** The end of a subscription; where the end of a billing period is meant, an instant of that period. */

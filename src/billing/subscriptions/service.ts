@@ -47,8 +47,13 @@ export const createSubscription = operation({
   permission: "subscriptions:write",
   input: CreateSubscription,
   output: CreatedSubscription,
-  async run(ctx, { started_at, billing_anchor_day = 1, ...input }) {
-    const subscription = { ...input, billing_anchor_day, started_at: startOf(started_at, ctx.now) };
+  async run(ctx, { started_at, billing_anchor_day = 1, trial_days = null, ...input }) {
+    const subscription = {
+      ...input,
+      billing_anchor_day,
+      trial_days,
+      started_at: startOf(started_at, ctx.now),
+    };
     return transaction(ctx, async (tx) => {
       await checkRelations(tx, input);
       const id = await queries.insertSubscription(tx, subscription);

@@ -24,6 +24,8 @@ export const subscriptionTable = (k: ColumnKit) =>
       /** Where it ends with a billing period: an instant of it. ends_at then follows the time zone. */
       last_period_at: k.at("last_period_at"),
       billing_anchor_day: k.integer("billing_anchor_day").notNull(),
+      /** Null: as many as the billing model has. */
+      trial_days: k.integer("trial_days"),
       ...stamps(k),
     },
     (t) => [

@@ -24,6 +24,8 @@ export function model(given: Partial<PriceTerms> = {}): PriceTerms {
     meter_id: null,
     charges: [],
     commitment: null,
+    setup_fee: "0",
+    trial_days: 0,
     ...given,
   };
 }
