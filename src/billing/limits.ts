@@ -7,6 +7,9 @@ export const LIMITS = {
   charges: 20,
   trial_days: 730,
   charge_prices: 100,
+  /** Entitlements of a billing model, and of a subscription to one feature. */
+  entitlements: 100,
+  feature_entitlements: 5,
   meter_terms: 5,
   meter_filters: 10,
   meter_filter_values: 100,

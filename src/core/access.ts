@@ -17,6 +17,9 @@ export const PERMISSIONS = [
   "billing_models:write",
   "meters:read",
   "meters:write",
+  "entitlements:read",
+  "entitlements:write",
+  "spend_limits:write",
   "subscriptions:read",
   "subscriptions:write",
   "billing:read",
@@ -98,6 +101,8 @@ const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   client: new Set<Permission>([
     "billing_models:read",
     "subscriptions:read",
+    "entitlements:read",
+    "spend_limits:write",
     "billing:read",
     "forms:read",
     "forms:write",

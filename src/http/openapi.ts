@@ -16,6 +16,7 @@ const TAGS: Record<string, string> = {
   Clients: "The company's customers.",
   Products: "What the company sells.",
   Meters: "What counts of usage.",
+  Entitlements: "What plans grant, and whether a subscription may go on using it.",
   "Billing models": "Prices of products.",
   Subscriptions: "Clients' use of products under billing models.",
   "Billing model changes": "Plan changes: scheduled, applied and cancelled.",

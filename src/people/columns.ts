@@ -15,10 +15,15 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   users: { person: ["email", "name", "password_hash"] },
   products: { company: ["name"] },
   billing_models: {
-    company: ["name", "description", "charges"],
+    company: ["name", "description", "charges", "entitlements"],
     plain: ["currency", "usage_tiers", "credit_plan", "commitment", "plan_code"],
   },
   meters: { company: ["code", "name", "description", "filters"], plain: ["value", "group_keys"] },
+  features: { company: ["code", "name", "description"] },
+  // The codes of features, group keys, and values that plans grant.
+  subscription_entitlements: { company: ["entitlements"] },
+  // Its group is gone with it within a day.
+  usage_reservations: { plain: ["reservation_id", "group"] },
   subscriptions: { person: ["name", "external_subscription_id"] },
   billing_model_changes: { text: ["last_error"], plain: ["adjustment_billing_record_ids"] },
   billing_runs: { text: ["errors"], plain: ["period", "counts", "totals"] },

@@ -41,6 +41,7 @@ import {
 } from "../loans/consent_definitions/routes.ts";
 import { agentConsentRoutes, lenderConsentRoutes } from "../loans/consents/routes.ts";
 import { agentDocumentRoutes, agentUploadRoutes, lenderDocumentRoutes } from "../loans/documents/routes.ts";
+import { featureRoutes } from "../billing/features/routes.ts";
 import { meterRoutes } from "../billing/meters/routes.ts";
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
@@ -94,6 +95,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(clientRoutes(deps))
         .use(productRoutes(deps))
         .use(meterRoutes(deps))
+        .use(featureRoutes(deps))
         .use(billingTypeRoutes(deps))
         .use(billingModelRoutes(deps))
         .use(myBillingModelRoutes(deps))

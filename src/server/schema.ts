@@ -23,6 +23,11 @@ import {
 import { emandateCustomerTable } from "../emandate/customers/tables.ts";
 import { EMANDATE_PRODUCT_CONSTRAINTS, emandateProductTable } from "../emandate/products/tables.ts";
 import { eventTable } from "../webhooks/events/tables.ts";
+import {
+  FEATURE_CONSTRAINTS,
+  featureTable,
+  subscriptionEntitlementTable,
+} from "../billing/features/tables.ts";
 import { formTable } from "../forms/tables.ts";
 import { idempotencyKeyTable } from "../idempotency/tables.ts";
 import { LOAN_APPLICATION_CONSTRAINTS, loanApplicationTable } from "../loans/applications/tables.ts";
@@ -51,6 +56,7 @@ import { usageLinkTable } from "../usage/store_link/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
 import { webhookLogTable } from "../webhooks/deliveries/tables.ts";
 import { webhookTable } from "../webhooks/endpoints/tables.ts";
+import { reservationTable } from "../entitlements/reservations/tables.ts";
 import { schemeCallbackTable } from "../emandate/results/tables.ts";
 
 /** Every table of Meterhouse by its name in the database. */
@@ -63,6 +69,9 @@ export const TABLES = {
   meters: meterTable,
   billing_models: billingModelTable,
   subscriptions: subscriptionTable,
+  features: featureTable,
+  subscription_entitlements: subscriptionEntitlementTable,
+  usage_reservations: reservationTable,
   billing_model_changes: billingModelChangeTable,
   credit_thresholds: creditThresholdTable,
   billing_runs: billingRunTable,
@@ -121,6 +130,7 @@ export const CONSTRAINTS: Constraints = {
   ...API_KEY_CONSTRAINTS,
   ...USER_CONSTRAINTS,
   ...METER_CONSTRAINTS,
+  ...FEATURE_CONSTRAINTS,
   ...BILLING_MODEL_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_CONSTRAINTS,

@@ -4,6 +4,7 @@ import { SHARED_LIMITS } from "../../core/limits.ts";
 import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { DecimalInput, DecimalText, nullableDecimal } from "../decimals.ts";
+import { Entitlement, EntitlementInput } from "../features/entitlement_model.ts";
 import { Code } from "../meters/model.ts";
 import {
   Charge,
@@ -60,6 +61,7 @@ const charging = {
   commitment: nullable(Commitment),
   setup_fee: Type.String({ description: "charged once, in a subscription's first record" }),
   trial_days: TrialDays,
+  entitlements: Type.Array(Entitlement),
   plan_code: nullable(Type.String({ description: "its price book: one model for each currency" })),
   for_client_id: nullable({ ...Id, description: "the only client whose subscriptions may take it" }),
 };
@@ -78,8 +80,8 @@ export type BillingModel = Static<typeof BillingModel>;
 export const StoredBillingModel = Type.Object({ ...fields, ...charging });
 export type StoredBillingModel = Static<typeof StoredBillingModel>;
 
-/** Whom a model is offered to: its price book, and the only client that may take it. */
-export type Offer = Pick<StoredBillingModel, "plan_code" | "for_client_id">;
+/** Whom a model is offered to, its price book and the only client that may take it; and what it grants. */
+export type Offer = Pick<StoredBillingModel, "plan_code" | "for_client_id" | "entitlements">;
 
 /** A billing type: the meaning of `price`, and the price fields it takes. */
 export const BillingTypeInfo = Type.Object(
@@ -138,10 +140,11 @@ export const ListBillingModels = strict({
 
 export type ListBillingModels = Static<typeof ListBillingModels>;
 
-/** Whom a model is offered to. */
+/** Whom a model is offered to, and what it grants. */
 const offer = {
   plan_code: Type.Optional(nullable(Code)),
   for_client_id: Type.Optional(nullable(Id)),
+  entitlements: Type.Optional(Type.Array(EntitlementInput, { maxItems: LIMITS.entitlements })),
 };
 
 export const CreateBillingModel = strict(
@@ -185,5 +188,5 @@ export const CopyBillingModel = strict(
 /** The price fields of a request; those left out stay as they are. */
 export type PricingInput = Omit<
   Static<typeof UpdateBillingModel>,
-  "id" | "name" | "description" | "plan_code" | "for_client_id"
+  "id" | "name" | "description" | "plan_code" | "for_client_id" | "entitlements"
 >;

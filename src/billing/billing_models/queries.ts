@@ -25,6 +25,7 @@ export function toBillingModel({
   trial_days,
   plan_code,
   for_client_id,
+  entitlements,
   ...row
 }: StoredBillingModel): BillingModel {
   const { billing_type } = priceTermsOf(row);
@@ -38,6 +39,7 @@ export function toBillingModel({
     ...(trial_days === 0 ? {} : { trial_days }),
     ...(plan_code === null ? {} : { plan_code }),
     ...(for_client_id === null ? {} : { for_client_id }),
+    ...(entitlements.length === 0 ? {} : { entitlements }),
   };
 }
 
@@ -86,6 +88,17 @@ export async function listModelsNaming(tx: ReadTx, meter_id: number): Promise<{ 
     order: asc(t.id),
   });
   return rows.filter((row) => namedMeters([row]).includes(meter_id));
+}
+
+/** The company's billing models with an entitlement to a feature, archived ones too. */
+export async function listModelsEntitling(tx: ReadTx, feature: string): Promise<{ id: number }[]> {
+  const t = tx.q.use(billingModelTable);
+  const rows = await selectRows(tx.q, t, {
+    columns: { id: t.id, entitlements: t.entitlements },
+    where: eq(t.company_id, tx.scope.company_id),
+    order: asc(t.id),
+  });
+  return rows.filter((row) => row.entitlements.some((entitlement) => entitlement.feature === feature));
 }
 
 export async function insertBillingModel(

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
 import { AppError, invalid, inUse, orNotFound } from "../../core/errors.ts";
+import { FieldErrors } from "../../core/field_errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
@@ -21,6 +22,9 @@ import {
 } from "./model.ts";
 import * as queries from "./queries.ts";
 import { DEFAULT_PRICING, isSamePrice, mergePricing, type Pricing } from "./rules.ts";
+import type { Entitlement, EntitlementInput } from "../features/entitlement_model.ts";
+import { readEntitlements } from "../features/entitlement_rules.ts";
+import { findFeatures } from "../features/queries.ts";
 import type { Meter } from "../meters/model.ts";
 import { findMeters } from "../meters/queries.ts";
 import { findClient } from "../../tenancy/clients/queries.ts";
@@ -71,13 +75,14 @@ export const createBillingModel = operation({
   permission: "billing_models:write",
   input: CreateBillingModel,
   output: BillingModel,
-  async run(ctx, { name, description, plan_code = null, for_client_id = null, ...input }) {
+  async run(ctx, { name, description, plan_code = null, for_client_id = null, entitlements = [], ...input }) {
     const { billing_type_id, currency } = input;
     return transaction(ctx, async (tx) => {
       await requireClient(tx, for_client_id);
       const before = { ...DEFAULT_PRICING, billing_type_id, currency };
       const pricing = mergePricing(before, input, await findMetersOf(tx, before, input));
-      const fields = { name, description, plan_code, for_client_id, ...pricing };
+      const granted = await readGranted(tx, entitlements);
+      const fields = { name, description, plan_code, for_client_id, entitlements: granted, ...pricing };
       const model = await queries.insertBillingModel(tx, fields);
       await recordEvents(tx, [event("billing_model.created", model)]);
       return model;
@@ -95,7 +100,7 @@ export const copyBillingModel = operation({
   target: "billing_model",
   input: CopyBillingModel,
   output: BillingModel,
-  run: (ctx, { id, name, description, plan_code = null, for_client_id, ...input }) =>
+  run: (ctx, { id, name, description, plan_code = null, for_client_id, entitlements, ...input }) =>
     transaction(ctx, async (tx) => {
       const original = orNotFound(await queries.findBillingModel(tx, id), "Billing model", id);
       await requireClient(tx, for_client_id);
@@ -106,6 +111,7 @@ export const copyBillingModel = operation({
         description: description ?? original.description,
         plan_code,
         for_client_id,
+        entitlements: entitlements ? await readGranted(tx, entitlements) : (original.entitlements ?? []),
         ...pricing,
       });
       await recordEvents(tx, [event("billing_model.created", model)]);
@@ -122,7 +128,7 @@ export const updateBillingModel = operation({
   permission: "billing_models:write",
   input: UpdateBillingModel,
   output: BillingModel,
-  run: (ctx, { id, name, description, plan_code, for_client_id, ...input }) =>
+  run: (ctx, { id, name, description, plan_code, for_client_id, entitlements, ...input }) =>
     transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findBillingModel(tx, id), "Billing model", id);
       const old = { ...DEFAULT_PRICING, ...before };
@@ -130,6 +136,7 @@ export const updateBillingModel = operation({
       const offer = {
         plan_code: plan_code === undefined ? (before.plan_code ?? null) : plan_code,
         for_client_id: for_client_id === undefined ? (before.for_client_id ?? null) : for_client_id,
+        entitlements: entitlements ? await readGranted(tx, entitlements) : (before.entitlements ?? []),
       };
       const is_for_another = offer.for_client_id !== (before.for_client_id ?? null);
       if (is_for_another) await requireClient(tx, offer.for_client_id);
@@ -182,6 +189,15 @@ function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
 async function requireClient(tx: ReadTx, id: number | null): Promise<void> {
   if (id !== null && !(await findClient(tx, id)))
     throw invalid("/for_client_id", "names no client of this company");
+}
+
+/** Errors: invalid, naming every broken rule. */
+async function readGranted(tx: ReadTx, inputs: readonly EntitlementInput[]): Promise<Entitlement[]> {
+  const errors = new FieldErrors();
+  const codes = inputs.map(({ feature }) => feature);
+  const entitlements = readEntitlements(inputs, await findFeatures(tx, codes), errors);
+  errors.refuse();
+  return entitlements;
 }
 
 /** The meters that a model names, before a change or by it. */

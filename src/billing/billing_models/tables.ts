@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
+import type { Entitlement } from "../features/entitlement_model.ts";
 import { meterTable } from "../meters/tables.ts";
 import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
@@ -34,6 +35,7 @@ export const billingModelTable = (k: ColumnKit) =>
       trial_days: k.integer("trial_days").notNull().default(0),
       fee_interval: k.enumeration("fee_interval", FEE_INTERVALS).notNull().default("month"),
       fee_timing: k.enumeration("fee_timing", FEE_TIMINGS).notNull().default("in_arrears"),
+      entitlements: k.json<Entitlement[]>("entitlements").notNull().default([]),
       /** The price book that it is in: one model for each currency. */
       plan_code: k.text("plan_code"),
       /** The only client whose subscriptions may take it. */

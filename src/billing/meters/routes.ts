@@ -26,7 +26,7 @@ export const meterRoutes = routes({ tag: "Meters", admits: "company" }, [
   }),
   route("DELETE /meters/:id", deleteMeter, {
     summary: "Delete a meter",
-    description: "Refused while a billing model names it.",
+    description: "Refused while a billing model or a feature names it.",
     errors: [409],
   }),
 ]);

@@ -11,7 +11,8 @@ import type { ReadTx } from "../../store/store.ts";
 import type { Measured } from "../../usage_store/meter.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { listModelsNaming } from "../billing_models/queries.ts";
+import { listModelsEntitling, listModelsNaming } from "../billing_models/queries.ts";
+import { findEntitledSubscription, listFeaturesOf } from "../features/queries.ts";
 import { isModelUsed } from "../billing_model_changes/model_use.ts";
 import { LIMITS } from "../limits.ts";
 import { listSubscriptionStarts } from "../subscriptions/queries.ts";
@@ -77,7 +78,7 @@ export const updateMeter = operation({
     }),
 });
 
-/** Deletes a meter. Errors: not_found, conflict while a billing model names it. */
+/** Deletes a meter. Errors: not_found, conflict while a billing model or a feature names it. */
 export const deleteMeter = operation({
   name: "delete_meter",
   permission: "meters:write",
@@ -90,6 +91,9 @@ export const deleteMeter = operation({
       const [model] = await listModelsNaming(tx, id);
       if (model)
         throw new AppError("conflict", `Cannot delete meter ${id}: billing model ${model.id} names it`);
+      const [feature] = await listFeaturesOf(tx, id);
+      if (feature)
+        throw new AppError("conflict", `Cannot delete meter ${id}: feature ${feature.id} names it`);
       await queries.deleteMeter(tx, id);
       await recordEvents(tx, [event("meter.deleted", meter)]);
       return {};
@@ -192,13 +196,23 @@ async function measureSubscriptions(
   );
 }
 
-/** Errors: conflict where a billing model that was used names the meter. */
+/** Errors: conflict where a billing model that was used names the meter, or a feature to which there are entitlements. */
 async function refuseUsed(tx: ReadTx, id: number): Promise<void> {
   for (const model of await listModelsNaming(tx, id)) {
     if (!(await isModelUsed(tx, model.id))) continue;
     throw new AppError(
       "conflict",
       `Cannot change what meter ${id} counts: billing model ${model.id} names it and was used. Create a new meter`,
+    );
+  }
+  for (const { id: feature_id, code } of await listFeaturesOf(tx, id)) {
+    const is_granted =
+      (await findEntitledSubscription(tx, feature_id)) !== undefined ||
+      (await listModelsEntitling(tx, code)).length > 0;
+    if (!is_granted) continue;
+    throw new AppError(
+      "conflict",
+      `Cannot change what meter ${id} counts: there are entitlements to feature ${feature_id}, which names it. Create a new meter`,
     );
   }
 }
