@@ -19,6 +19,8 @@ export const LIMITS = {
   meter_try_rows: 1_000,
   /** Subscriptions among which those with the most events are found. */
   meter_try_groups: 100_000,
+  /** Bookings of add-ons of a subscription. */
+  subscription_add_ons: 1_000,
   /** Plan changes of a subscription that are not cancelled. */
   billing_model_changes: 1_000,
   /** How far ahead a change may be scheduled. */

@@ -45,6 +45,11 @@ import { featureRoutes } from "../billing/features/routes.ts";
 import { meterRoutes } from "../billing/meters/routes.ts";
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
+import { addOnRoutes } from "../billing/add_ons/routes.ts";
+import {
+  mySubscriptionAddOnRoutes,
+  subscriptionAddOnRoutes,
+} from "../billing/subscription_add_ons/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
 import { personErasureRoutes } from "../people/routes.ts";
 import { usageErasureRoutes } from "../usage/erasures/routes.ts";
@@ -99,6 +104,9 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(billingTypeRoutes(deps))
         .use(billingModelRoutes(deps))
         .use(myBillingModelRoutes(deps))
+        .use(addOnRoutes(deps))
+        .use(subscriptionAddOnRoutes(deps))
+        .use(mySubscriptionAddOnRoutes(deps))
         .use(subscriptionRoutes(deps))
         .use(billingModelChangeRoutes(deps))
         .use(creditRoutes(deps))

@@ -15,6 +15,8 @@ export const {
   usage_reservations,
   billing_models,
   subscriptions,
+  add_ons,
+  subscription_add_ons,
   billing_model_changes,
   credit_thresholds,
   billing_runs,

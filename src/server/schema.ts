@@ -10,6 +10,8 @@ import {
   BILLING_MODEL_CHANGE_CONSTRAINTS,
   billingModelChangeTable,
 } from "../billing/billing_model_changes/tables.ts";
+import { ADD_ON_CONSTRAINTS, addOnTable } from "../billing/add_ons/tables.ts";
+import { subscriptionAddOnTable } from "../billing/subscription_add_ons/tables.ts";
 import { BILLING_MODEL_CONSTRAINTS, billingModelTable } from "../billing/billing_models/tables.ts";
 import { clientTable } from "../tenancy/clients/tables.ts";
 import { COLLECTION_CONSTRAINTS, collectionRunTable } from "../emandate/collections/tables.ts";
@@ -72,6 +74,8 @@ export const TABLES = {
   features: featureTable,
   subscription_entitlements: subscriptionEntitlementTable,
   usage_reservations: reservationTable,
+  add_ons: addOnTable,
+  subscription_add_ons: subscriptionAddOnTable,
   billing_model_changes: billingModelChangeTable,
   credit_thresholds: creditThresholdTable,
   billing_runs: billingRunTable,
@@ -132,6 +136,7 @@ export const CONSTRAINTS: Constraints = {
   ...METER_CONSTRAINTS,
   ...FEATURE_CONSTRAINTS,
   ...BILLING_MODEL_CONSTRAINTS,
+  ...ADD_ON_CONSTRAINTS,
   ...SUBSCRIPTION_CONSTRAINTS,
   ...BILLING_CONSTRAINTS,
   ...BILLING_MODEL_CHANGE_CONSTRAINTS,

@@ -10,7 +10,7 @@ import { diff, type RatedPeriod, rateDue, write } from "../runs/pipeline.ts";
 import type { BillableSubscription } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
 
-// Adjustments of closed periods by another timeline: rated before the transaction, written in it.
+// Adjustments of closed periods by other plans or add-ons: rated before the transaction, written in it.
 
 /** Thrown inside a transaction to roll it back: its data has changed since it was read (optimistic concurrency). */
 export class StaleRead extends Error {}
@@ -29,7 +29,7 @@ export async function retryWhileStale<T>(work: () => Promise<T>): Promise<T> {
   throw new AppError("unavailable", "Too many changes at once: try again", { retry_after_s: 1 });
 }
 
-/** Closed periods rated by another timeline. */
+/** Closed periods rated as those of a changed subscription. */
 export interface PlannedAdjustments {
   /** Starts of the closed periods that it reaches into. */
   readonly starts: readonly IsoInstant[];
@@ -55,12 +55,12 @@ async function findClosed(tx: ReadTx, { subscription, zones }: Owner, since: Iso
   return closedPeriods(subscription, zones, recorded.get(subscription.id), instant(since));
 }
 
-/** Rates the closed periods that end after `since` by another timeline. Errors: StaleRead. */
+/** Rates the closed periods that end after `since` as those of a changed subscription. Errors: StaleRead. */
 export async function rateClosed(
   ctx: Context,
   owner: Owner,
   since: IsoInstant,
-  timelineOf: (subscription: BillableSubscription) => BillableSubscription["timeline"],
+  changed: (subscription: BillableSubscription) => BillableSubscription,
 ): Promise<PlannedAdjustments> {
   const tx = readTx(ctx);
   const { id } = owner.subscription;
@@ -68,13 +68,13 @@ export async function rateClosed(
   const [first] = periods;
   if (!first) return noAdjustments(tx.now);
   const [billable] = await listBillable(tx, { ids: [id], limit: 1 });
-  const timeline = billable && timelineOf(billable);
-  const in_force = timeline?.at(-1);
-  if (!billable || !timeline || !in_force) throw new StaleRead();
+  const after = billable && changed(billable);
+  const in_force = after?.timeline.at(-1);
+  if (!after || !in_force) throw new StaleRead();
   const last_count = await findLastCount(tx, id, iso(first.from));
   const counted_at =
     last_count === null ? tx.now : later(tx.now, instant(last_count).subtract({ milliseconds: 1 }));
-  const subscription = { ...billable, billing_model: in_force.billing_model, timeline };
+  const subscription = { ...after, billing_model: in_force.billing_model };
   const items = periods.map((period) => ({ subscription, period }));
   const { done, failed } = await rateDue({ ...ctx, now: counted_at }, items);
   if (failed[0]) throw new AppError("conflict", failed[0].message);

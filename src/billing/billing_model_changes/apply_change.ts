@@ -110,10 +110,10 @@ export async function rateStep(
 ): Promise<PlannedAdjustments> {
   const billing_model = (await findStoredModels(readTx(ctx), [id])).get(id);
   if (!billing_model) throw new StaleRead();
-  return rateClosed(ctx, current, effective_at, ({ timeline }) => [
-    ...timeline,
-    { billing_model, from: effective_at },
-  ]);
+  return rateClosed(ctx, current, effective_at, (subscription) => ({
+    ...subscription,
+    timeline: [...subscription.timeline, { billing_model, from: effective_at }],
+  }));
 }
 
 /** Updates the subscription, closed periods and later changes after a change was applied. Errors: StaleRead. */

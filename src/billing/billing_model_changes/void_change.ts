@@ -45,9 +45,10 @@ export async function voidChange(
     const before = await findTimeline(readTx(ctx), subscription_id);
     const planned = await planVoid(readTx(ctx), before, change_id);
     const { effective_at } = planned.change;
-    const adjustments = await rateClosed(ctx, before, effective_at, (subscription) =>
-      timelineWithout(subscription, planned),
-    );
+    const adjustments = await rateClosed(ctx, before, effective_at, (subscription) => ({
+      ...subscription,
+      timeline: timelineWithout(subscription, planned),
+    }));
     return transaction(ctx, async (tx) => {
       const current = await findTimeline(tx, subscription_id);
       if (nextDue(current, tx.now)) throw new StaleRead();

@@ -20,26 +20,28 @@ type UnitPrice = Omit<MatchedPrice, "match">;
 
 /** Reads the charges of a request; what can't be read goes into `errors`. */
 export function readCharges(inputs: readonly ChargeInput[], errors: FieldErrors): Charge[] {
-  return inputs.map((input, i) => {
-    const path = `/charges/${i}`;
-    const { code, name, type, meter_id = null, per, charge_flat_on_zero = false } = input;
-    const { prices = [], unmatched = "price", quantity } = input;
-    return {
-      code,
-      name,
-      type,
-      meter_id,
-      per: per === undefined ? "1" : errors.decimal(per, `${path}/per`),
-      ...readPrice(input, path, errors),
-      charge_flat_on_zero,
-      prices: prices.map(({ match, ...price }, position) => ({
-        match,
-        ...readPrice(price, `${path}/prices/${position}`, errors),
-      })),
-      unmatched,
-      quantity: readQuantity(type, quantity, path, errors),
-    };
-  });
+  return inputs.map((input, i) => readCharge(input, `/charges/${i}`, errors));
+}
+
+/** Reads a charge; what can't be read goes into `errors`. */
+export function readCharge(input: ChargeInput, path: string, errors: FieldErrors): Charge {
+  const { code, name, type, meter_id = null, per, charge_flat_on_zero = false } = input;
+  const { prices = [], unmatched = "price", quantity } = input;
+  return {
+    code,
+    name,
+    type,
+    meter_id,
+    per: per === undefined ? "1" : errors.decimal(per, `${path}/per`),
+    ...readPrice(input, path, errors),
+    charge_flat_on_zero,
+    prices: prices.map(({ match, ...price }, position) => ({
+      match,
+      ...readPrice(price, `${path}/prices/${position}`, errors),
+    })),
+    unmatched,
+    quantity: readQuantity(type, quantity, path, errors),
+  };
 }
 
 function readQuantity(
@@ -89,15 +91,22 @@ export function chargeRules(charges: readonly Charge[], meters: MetersById): Err
       ...(is_repeated
         ? [{ path: `${path}/code`, message: "must be another: an earlier charge has it" }]
         : []),
-      ...meterRules(charge, path, meters),
-      ...typeRules(charge, path),
-      ...priceRules(charge, charge.type, path),
-      ...charge.prices.flatMap((price, position) =>
-        priceRules(price, charge.type, `${path}/prices/${position}`),
-      ),
-      ...matchRules(charge, path, meters),
+      ...rulesOfCharge(charge, path, meters),
     ];
   });
+}
+
+/** The broken rules of one charge. */
+export function rulesOfCharge(charge: Charge, path: string, meters: MetersById): ErrorDetail[] {
+  return [
+    ...meterRules(charge, path, meters),
+    ...typeRules(charge, path),
+    ...priceRules(charge, charge.type, path),
+    ...charge.prices.flatMap((price, position) =>
+      priceRules(price, charge.type, `${path}/prices/${position}`),
+    ),
+    ...matchRules(charge, path, meters),
+  ];
 }
 
 /** The broken rules of a commitment. */

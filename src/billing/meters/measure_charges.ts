@@ -8,6 +8,7 @@ import type { BillLine } from "../rating/bill_line.ts";
 import type { Meter } from "./model.ts";
 import { NO_EVENTS } from "../rating/adjustment.ts";
 import type { ChargedUsage } from "../rating/charge_lines.ts";
+import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { UsedSegment } from "../rating/charges.ts";
 import type { Segment } from "../rating/segments.ts";
 
@@ -19,10 +20,11 @@ interface SegmentedPeriod {
   readonly subscription: { readonly id: number; readonly started_at: string };
   readonly period: { readonly from: Temporal.Instant; readonly to: Temporal.Instant };
   readonly segments: readonly Segment[];
+  readonly add_ons?: readonly AddOnStretch[];
 }
 
 /** Whose a line is: what levels and their averages need. */
-export type LineOf = Omit<SegmentedPeriod, "segments">;
+export type LineOf = Omit<SegmentedPeriod, "segments" | "add_ons">;
 
 /** What the usage store has to measure of segments, and how it is read back. */
 export class ChargeMeasures {
@@ -38,8 +40,8 @@ export class ChargeMeasures {
     this.#meters = meters;
   }
 
-  /** Adds what the models of a period's segments count by meters. */
-  add({ subscription, period, segments }: SegmentedPeriod): void {
+  /** Adds what the models of a period's segments and its add-ons count by meters. */
+  add({ subscription, period, segments, add_ons = [] }: SegmentedPeriod): void {
     for (const segment of segments) {
       const { model } = segment;
       const window = windowOf(segment, { subscription, period });
@@ -47,19 +49,30 @@ export class ChargeMeasures {
         const use = this.#use(`meter ${model.meter_id}`, model.meter_id, []);
         this.#ask({ ...window, use }, ([measured]) => this.#own.set(segment, measured));
       }
-      const charges = new Map<string, ChargedUsage>();
-      this.#charges.set(segment, charges);
-      for (const { code, meter_id, prices } of model.charges) {
-        if (meter_id === null) continue;
-        const use = this.#use(
-          `charge ${model.id} ${code}`,
-          meter_id,
-          prices.map(({ match }) => match),
-        );
-        const is_additive = ADDITIVE.includes(this.#meter(meter_id).aggregation);
-        this.#ask({ ...window, use }, (measured) => charges.set(code, { is_additive, parts: measured }));
-      }
+      this.#addCharges(segment, window, (code) => `charge ${model.id} ${code}`);
     }
+    for (const { add_on_id, segment } of add_ons)
+      this.#addCharges(segment, windowOf(segment, { subscription, period }), () => `add-on ${add_on_id}`);
+  }
+
+  #addCharges(segment: Segment, window: Omit<MeterWindow, "use">, keyOf: (code: string) => string): void {
+    const charges = new Map<string, ChargedUsage>();
+    this.#charges.set(segment, charges);
+    for (const { code, meter_id, prices } of segment.model.charges) {
+      if (meter_id === null) continue;
+      const use = this.#use(
+        keyOf(code),
+        meter_id,
+        prices.map(({ match }) => match),
+      );
+      const is_additive = ADDITIVE.includes(this.#meter(meter_id).aggregation);
+      this.#ask({ ...window, use }, (measured) => charges.set(code, { is_additive, parts: measured }));
+    }
+  }
+
+  /** An add-on's stretch with what its meter measured. */
+  usedAddOn(stretch: AddOnStretch): UsedAddOn {
+    return { ...stretch, charges: this.#charges.get(stretch.segment) ?? new Map() };
   }
 
   /** Adds a line that a meter counts; the result reads what it comes to, once it was asked for. */
@@ -72,11 +85,9 @@ export class ChargeMeasures {
       throw new Error(`Cannot measure a line: billing model ${model.id} has no meter for it`);
     const matches = charge?.prices.map(({ match }) => match) ?? [];
     const part = matches.findIndex((match) => isDeepStrictEqual(match, line.match));
-    const use = this.#use(
-      charge ? `charge ${model.id} ${charge.code}` : `meter ${meter_id}`,
-      meter_id,
-      matches,
-    );
+    const of_model = charge ? `charge ${model.id} ${charge.code}` : `meter ${meter_id}`;
+    const key = line.add_on_id === undefined ? of_model : `add-on ${line.add_on_id}`;
+    const use = this.#use(key, meter_id, matches);
     this.#ask({ ...window, use }, (measured) => {
       found = measured.find((candidate) => candidate.part === part);
     });

@@ -21,12 +21,12 @@ export const meterRoutes = routes({ tag: "Meters", admits: "company" }, [
   route("PUT /meters/:id", updateMeter, {
     summary: "Change a meter",
     description:
-      "What is left out stays; with another aggregation, what that does not take falls away. What it counts is frozen once a billing model that was used names it.",
+      "What is left out stays; with another aggregation, what that does not take falls away. What it counts is frozen once a billing model that was used, or an add-on that was booked, names it.",
     errors: [409],
   }),
   route("DELETE /meters/:id", deleteMeter, {
     summary: "Delete a meter",
-    description: "Refused while a billing model or a feature names it.",
+    description: "Refused while a billing model, an add-on or a feature names it.",
     errors: [409],
   }),
 ]);

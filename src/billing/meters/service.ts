@@ -11,10 +11,12 @@ import type { ReadTx } from "../../store/store.ts";
 import type { Measured } from "../../usage_store/meter.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
+import { listAddOnsNaming } from "../add_ons/queries.ts";
 import { listModelsEntitling, listModelsNaming } from "../billing_models/queries.ts";
 import { findEntitledSubscription, listFeaturesOf } from "../features/queries.ts";
 import { isModelUsed } from "../billing_model_changes/model_use.ts";
 import { LIMITS } from "../limits.ts";
+import { isBooked } from "../subscription_add_ons/queries.ts";
 import { listSubscriptionStarts } from "../subscriptions/queries.ts";
 import { CreateMeter, ListMeters, Meter, MeterTrial, TryMeter, UpdateMeter } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -56,7 +58,8 @@ export const createMeter = operation({
 });
 
 /**
- * Replaces a meter's name, and what else is given. What it counts is frozen once a billing model that was used names it.
+ * Replaces a meter's name, and what else is given. What it counts is frozen once a billing model that was used, or an
+ * add-on that was booked, names it.
  * Errors: not_found, invalid, conflict.
  */
 export const updateMeter = operation({
@@ -78,7 +81,7 @@ export const updateMeter = operation({
     }),
 });
 
-/** Deletes a meter. Errors: not_found, conflict while a billing model or a feature names it. */
+/** Deletes a meter. Errors: not_found, conflict while a billing model, an add-on or a feature names it. */
 export const deleteMeter = operation({
   name: "delete_meter",
   permission: "meters:write",
@@ -94,6 +97,8 @@ export const deleteMeter = operation({
       const [feature] = await listFeaturesOf(tx, id);
       if (feature)
         throw new AppError("conflict", `Cannot delete meter ${id}: feature ${feature.id} names it`);
+      const [add_on] = await listAddOnsNaming(tx, id);
+      if (add_on) throw new AppError("conflict", `Cannot delete meter ${id}: add-on ${add_on.id} names it`);
       await queries.deleteMeter(tx, id);
       await recordEvents(tx, [event("meter.deleted", meter)]);
       return {};
@@ -196,7 +201,10 @@ async function measureSubscriptions(
   );
 }
 
-/** Errors: conflict where a billing model that was used names the meter, or a feature to which there are entitlements. */
+/**
+ * Errors: conflict where a billing model that was used, or an add-on that was booked, names the meter, or a feature to
+ * which there are entitlements.
+ */
 async function refuseUsed(tx: ReadTx, id: number): Promise<void> {
   for (const model of await listModelsNaming(tx, id)) {
     if (!(await isModelUsed(tx, model.id))) continue;
@@ -213,6 +221,13 @@ async function refuseUsed(tx: ReadTx, id: number): Promise<void> {
     throw new AppError(
       "conflict",
       `Cannot change what meter ${id} counts: there are entitlements to feature ${feature_id}, which names it. Create a new meter`,
+    );
+  }
+  for (const add_on of await listAddOnsNaming(tx, id)) {
+    if (!(await isBooked(tx, add_on.id))) continue;
+    throw new AppError(
+      "conflict",
+      `Cannot change what meter ${id} counts: add-on ${add_on.id} names it and was booked. Create a new meter`,
     );
   }
 }

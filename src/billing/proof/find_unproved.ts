@@ -3,17 +3,17 @@ import { interleave } from "../../core/chunk.ts";
 import { recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
-import { namedMeters, type PriceTerms, priceTermsOf } from "../billing_models/price_terms.ts";
-import { findStoredModels } from "../billing_models/queries.ts";
+import { namedMeters } from "../billing_models/price_terms.ts";
 import { LIMITS } from "../limits.ts";
 import type { Meter } from "../meters/model.ts";
 import { findMeters } from "../meters/queries.ts";
 import type { Difference } from "../records/model.ts";
 import { listRecorded, type RecordedPart } from "../records/queries.ts";
 import { countAssertions, UsageCount } from "../records/count_usage.ts";
+import { findTermsOf, type ModelOf } from "../records/terms_of_lines.ts";
 import { differencesOf } from "../records/verify_amounts.ts";
 import { assertionsOf, storedBy, verify } from "../records/verify_usage.ts";
-import { type BillableSubscription, type DuePeriod, segmentsOf, timelineOf } from "../runs/billable.ts";
+import { type BillableSubscription, type DuePeriod, stretchesIn, timelineOf } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
 import { type MeteredPeriod, rate } from "../runs/pipeline.ts";
 import { listZones } from "../subscriptions/queries.ts";
@@ -57,7 +57,7 @@ interface Batch {
   readonly periods: ReadonlyMap<string, readonly RecordedPart[]>;
   readonly subscriptions: ReadonlyMap<number, BillableSubscription>;
   readonly zones: ZoneTimeline;
-  readonly modelOf: (id: number) => PriceTerms;
+  readonly modelOf: ModelOf;
   readonly meters: ReadonlyMap<number, Meter>;
 }
 
@@ -69,21 +69,21 @@ async function readBatch(tx: ReadTx, ids: readonly number[], since: number): Pro
   const starts = [...new Set(bills.map(({ billingStartAt }) => billingStartAt))];
   const periods = Map.groupBy(await listRecorded(tx, subscription_ids, starts), periodKey);
   const billable = await listBillable(tx, { ids: subscription_ids, limit: subscription_ids.length });
-  const named = bills.flatMap(({ lines }) => lines.map(({ billing_model_id }) => billing_model_id));
-  const stored = await findStoredModels(tx, [...new Set(named)]);
-  const models = new Map([...stored].map(([id, model]) => [id, priceTermsOf(model)]));
+  const { modelOf, terms } = await findTermsOf(
+    tx,
+    bills.flatMap(({ lines }) => lines),
+  );
   const in_force = billable.flatMap((subscription) => timelineOf(subscription).map(({ model }) => model));
+  const booked = billable.flatMap(({ add_ons }) =>
+    add_ons.flatMap(({ add_on }) => add_on.charge.meter_id ?? []),
+  );
   return {
-    meters: await findMeters(tx, namedMeters([...models.values(), ...in_force])),
+    meters: await findMeters(tx, [...namedMeters([...terms, ...in_force]), ...booked]),
     bills,
     periods,
     subscriptions: new Map(billable.map((subscription) => [subscription.id, subscription])),
     zones: await listZones(tx),
-    modelOf: (id) => {
-      const model = models.get(id);
-      if (!model) throw new Error(`Cannot prove a line: billing model ${id} is not there`);
-      return model;
-    },
+    modelOf,
   };
 }
 
@@ -149,13 +149,16 @@ function wholePeriod(
   const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
   const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
   const due: DuePeriod = { subscription, period };
-  const segments = segmentsOf(due);
+  const { segments, add_ons } = stretchesIn(due);
   const used = count.ofSegments(segments, due, storedBy(last));
+  const used_add_ons = count.ofAddOns(add_ons, due, storedBy(last));
   return () => {
     const metered: MeteredPeriod = {
       ...due,
       segments,
+      add_ons,
       used: used(),
+      used_add_ons: used_add_ons(),
       usage_until: last.usage_until,
       usage_seq: last.usage_seq ?? 0,
     };

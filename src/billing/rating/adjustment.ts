@@ -7,11 +7,11 @@ import { sortLines } from "./charges.ts";
  * is the same however long its stretch is.
  */
 export function lineKey(line: BillLine): string {
-  const { kind, billing_model_id, from, to, proration, charge_code, match, trial } = line;
+  const { kind, billing_model_id, add_on_id, from, to, proration, charge_code, match, trial } = line;
   const end = kind === "setup" ? "" : to;
-  const key = [kind, billing_model_id, from, end, proration?.numerator, ...(trial ? ["trial"] : [])].join(
-    " ",
-  );
+  // An add-on goes on through changes of the plan.
+  const owner = add_on_id ?? billing_model_id;
+  const key = [kind, owner, from, end, proration?.numerator, ...(trial ? ["trial"] : [])].join(" ");
   return charge_code === undefined ? key : `${key} ${charge_code} ${JSON.stringify(match)}`;
 }
 
@@ -89,7 +89,8 @@ export function isFullyReversed({ amount, quantity, event_count }: BillLine): bo
 
 /** Whether a line moves neither money nor units nor events. */
 function isEmptyLine({ kind, amount, quantity, event_count }: BillLine): boolean {
-  const counts_units = kind === "usage" || kind === "overage" || (kind === "charge" && event_count !== null);
+  const is_metered = (kind === "charge" || kind === "add_on") && event_count !== null;
+  const counts_units = kind === "usage" || kind === "overage" || is_metered;
   return isZero(amount) && (event_count ?? 0) === 0 && !(counts_units && !isZero(quantity));
 }
 

@@ -15,13 +15,15 @@ export const LINE_KINDS = [
   "charge",
   "commitment_cap",
   "commitment_true_up",
+  "add_on",
 ] as const;
 
 /**
  * A line of a bill. `quantity` of a usage line is its units, of an overage line its credits. `unit_price`: of one
  * unit, package, credit or month; null where tiers or limits make the amount. `event_count` and `usage_digest` are
- * of a usage line's own events, and of those of a charge with a meter; null on other lines. Only lines of charges have
- * the fields from `charge_code` to `skipped_events`, only those of a trial have `trial`.
+ * of a usage line's own events, and of those of a charge with a meter; null on other lines. Only lines of charges and
+ * add-ons have the fields from `charge_code` to `skipped_events`, only those of add-ons have `add_on_id`, only those of
+ * a trial have `trial`.
  */
 export const BillLine = Type.Object(
   {
@@ -36,6 +38,7 @@ export const BillLine = Type.Object(
     event_count: nullable(Type.Integer()),
     usage_digest: nullable(Type.String()),
     proration: nullable(Type.Object({ numerator: Type.Integer(), denominator: Type.Integer() })),
+    add_on_id: Type.Optional(Id),
     charge_code: Type.Optional(Type.String()),
     meter_id: Type.Optional(nullable(Id)),
     match: Type.Optional(

@@ -12,6 +12,7 @@ import {
 import type { BillingType } from "../billing_models/billing_types.ts";
 import { type PriceTerms, withoutPrices } from "../billing_models/price_terms.ts";
 import { billLine, type BillLine, LINE_KINDS } from "./bill_line.ts";
+import { addOnLines, type UsedAddOn } from "./add_on_lines.ts";
 import { type ChargedSegment, chargeLines, commitmentLines } from "./charge_lines.ts";
 import { requireField, UNIT_CHARGES, withoutFlatFees } from "./unit_prices.ts";
 import { joinStretches, type Proration, type Segment, stretchesOf } from "./segments.ts";
@@ -224,11 +225,16 @@ export interface Rating {
 }
 
 /**
- * Rates a period: every stretch under one plan, and its overage. `currency` is the subscription's, `credits` the
- * month's (null when no credit plan was in force). Errors: throws on a model in another currency, or a credit plan
+ * Rates a period: every stretch under one plan, its overage and its add-ons. `currency` is the subscription's, `credits`
+ * the month's (null when no credit plan was in force). Errors: throws on a model in another currency, or a credit plan
  * without its credits.
  */
-export function rate(used: readonly UsedSegment[], currency: string, credits: CreditMonth | null): Rating {
+export function rate(
+  used: readonly UsedSegment[],
+  currency: string,
+  credits: CreditMonth | null,
+  add_ons: readonly UsedAddOn[] = [],
+): Rating {
   for (const { model } of used.map(({ segment }) => segment)) {
     if (model.currency !== currency) {
       throw new Error(
@@ -242,6 +248,7 @@ export function rate(used: readonly UsedSegment[], currency: string, credits: Cr
     ...setupLines(stretches),
     ...stretches.flatMap(rateStretch),
     ...(credits ? overageLines(credits) : []),
+    ...add_ons.flatMap(addOnLines),
   ];
   return { lines: sortLines(lines), total: total(lines, currency) };
 }

@@ -2,10 +2,12 @@ import type { TotalsOptions, UsageStore, UsageWindow, WindowTotal } from "../../
 import type { PriceTerms } from "../billing_models/price_terms.ts";
 import { ChargeMeasures, type LineOf } from "../meters/measure_charges.ts";
 import type { Meter } from "../meters/model.ts";
+import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { UsedSegment } from "../rating/charges.ts";
 import type { Segment } from "../rating/segments.ts";
 import type { RecordedPart } from "./queries.ts";
+import type { ModelOf } from "./terms_of_lines.ts";
 import { storedBy, type UsageAssertion, windowOf } from "./verify_usage.ts";
 
 type StoredBy = Omit<TotalsOptions, "timeout_ms">;
@@ -51,6 +53,13 @@ export class UsageCount {
       });
   }
 
+  /** Adds stretches with add-ons; the result reads what their meters measured once it was asked for. */
+  ofAddOns(add_ons: readonly AddOnStretch[], whose: LineOf, stored_by: StoredBy): () => UsedAddOn[] {
+    const { measures } = this.#question(stored_by);
+    measures.add({ ...whose, segments: [], add_ons });
+    return () => add_ons.map((stretch) => measures.usedAddOn(stretch));
+  }
+
   /** Asks for all. Errors: those of the usage store. */
   async ask(
     usage: Pick<UsageStore, "totals" | "measure">,
@@ -90,7 +99,7 @@ const keyOf = ({ created_until_ms, last_seq }: StoredBy) => `${created_until_ms}
 export function countAssertions(
   count: UsageCount,
   assertions: readonly UsageAssertion[],
-  modelOf: (id: number) => PriceTerms,
+  modelOf: ModelOf,
   whose: LineOf,
 ): (assertion: UsageAssertion, record: RecordedPart) => WindowTotal {
   const readers = new Map(
@@ -98,7 +107,7 @@ export function countAssertions(
       const { line, until, since } = assertion;
       const bounds = [until, since].filter((part) => part !== null);
       const ofPart = (part: RecordedPart) =>
-        count.ofLine(line, modelOf(line.billing_model_id), whose, storedBy(part));
+        count.ofLine(line, modelOf(line.billing_model_id, line.add_on_id), whose, storedBy(part));
       return [assertion, new Map(bounds.map((part) => [part, ofPart(part)]))];
     }),
   );

@@ -10,8 +10,7 @@ import { ById, paged } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
-import { namedMeters, type PriceTerms, priceTermsOf } from "../billing_models/price_terms.ts";
-import { findStoredModels } from "../billing_models/queries.ts";
+import { namedMeters } from "../billing_models/price_terms.ts";
 import { findMeters } from "../meters/queries.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
 import { countAssertions, UsageCount } from "./count_usage.ts";
@@ -19,6 +18,7 @@ import { invoicePage } from "./invoice_page.ts";
 import { BillingRecord, BillingRecordDetail, ListBillingRecords, Verification } from "./model.ts";
 import * as queries from "./queries.ts";
 import { differencesOf } from "./verify_amounts.ts";
+import { findTermsOf } from "./terms_of_lines.ts";
 import { assertionsOf, verify } from "./verify_usage.ts";
 
 /**
@@ -63,17 +63,10 @@ export const verifyBillingRecord = operation({
     const { subscription_id, billingStartAt, sequence, currency } = record;
     const of_period = await queries.listRecorded(tx, [subscription_id], [billingStartAt]);
     const recorded = of_period.filter((part) => part.sequence <= sequence);
-    const named = record.lines.map(({ billing_model_id }) => billing_model_id);
-    const stored = await findStoredModels(tx, [...new Set(named)]);
-    const models = new Map([...stored].map(([model_id, model]) => [model_id, priceTermsOf(model)]));
-    const modelOf = (model_id: number): PriceTerms => {
-      const model = models.get(model_id);
-      if (!model) throw new Error(`Cannot verify a line: billing model ${model_id} is not there`);
-      return model;
-    };
+    const { modelOf, terms } = await findTermsOf(tx, record.lines);
     const differences = differencesOf(record, recorded, modelOf);
     const assertions = assertionsOf(recorded, currency);
-    const count = new UsageCount(await findMeters(tx, namedMeters(models.values())));
+    const count = new UsageCount(await findMeters(tx, namedMeters(terms)));
     const period = { from: instant(billingStartAt), to: instant(record.billingEndAt) };
     const counted = countAssertions(count, assertions, modelOf, {
       subscription: record.subscription,

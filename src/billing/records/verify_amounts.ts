@@ -5,8 +5,10 @@ import { type PriceTerms, withoutPrices } from "../billing_models/price_terms.ts
 import { lineKey } from "../rating/adjustment.ts";
 import type { Difference } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
+import { addOnLines } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { chargeLines, commitmentLines } from "../rating/charge_lines.ts";
+import type { ModelOf } from "./terms_of_lines.ts";
 import { billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
 import type { Proration } from "../rating/segments.ts";
 
@@ -17,8 +19,6 @@ export interface RecordAmounts {
   readonly totalCharges: Decimal;
   readonly lines: readonly BillLine[];
 }
-
-type ModelOf = (id: number) => PriceTerms;
 
 /**
  * The differences in prices, amounts and sums of a period's last record: each line's price by its billing model, its
@@ -38,7 +38,7 @@ export function differencesOf(
     lineKey,
   );
   const priced = lines.flatMap((line, i) => {
-    const model = modelOf(line.billing_model_id);
+    const model = modelOf(line.billing_model_id, line.add_on_id);
     const expected = priceOf(line, charges, line.trial ? withoutPrices(model) : model);
     const charged = sum((before.get(lineKey(line)) ?? []).map(({ amount }) => amount));
     const amounts = expected.amounts.map((amount) => roundMoney(subtract(amount, charged), currency));
@@ -100,6 +100,7 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
   }
   if (line.kind === "commitment_cap" || line.kind === "commitment_true_up")
     return commitmentOf(line, charges, model);
+  if (line.kind === "add_on") return addOnOf(line, charge, model);
   if (line.kind === "charge" && line.event_count === null) return fixedOf(line, model);
   // A usage line does not show whether its stretch owns a day, without which no tier's flat fee is charged.
   const days = line.proration ? [line.proration] : [ONE_DAY, NO_DAY];
@@ -183,6 +184,17 @@ function fixedOf(line: BillLine, model: PriceTerms): Price {
     (one) => lineKey(one) === lineKey(line),
   );
   return { unit_prices: [found?.unit_price ?? null], amounts: [found?.amount ?? "0"] };
+}
+
+/** An add-on's stretch, with all that is on record of it. */
+function addOnOf(line: BillLine, charge: BillLine, model: PriceTerms): Price {
+  const { quantity, proration } = charge;
+  const charges = model.charges.map((own) => (own.type === "fixed" ? { ...own, quantity } : own));
+  const used = segmentOf(charge, { ...model, charges }, proration ?? ONE_DAY);
+  const found = addOnLines({ add_on_id: line.add_on_id ?? 0, ...used }).find(
+    (one) => lineKey(one) === lineKey(line),
+  );
+  return { unit_prices: [found ? found.unit_price : line.unit_price], amounts: [found?.amount ?? "0"] };
 }
 
 /** What the usage and charges between a line's bounds come to, all that is on record, less the commitment. */

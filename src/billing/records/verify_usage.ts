@@ -42,9 +42,9 @@ export function assertionsOf(records: readonly RecordedPart[], currency: string)
   });
 }
 
-/** Whether a line says which events it counts: those of usage, and of charges with a meter. */
+/** Whether a line says which events it counts: those of usage, and of charges and add-ons with a meter. */
 export function countsEvents({ kind, event_count }: BillLine): boolean {
-  return kind === "usage" || (kind === "charge" && event_count !== null);
+  return kind === "usage" || ((kind === "charge" || kind === "add_on") && event_count !== null);
 }
 
 /** The bounds of the stored events that a record counts. */

@@ -2,6 +2,7 @@ import type { Period } from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
 import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
+import { type AddOnStretch, addOnStretches, type BookedAddOn } from "../rating/add_on_lines.ts";
 import { type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
 
 /** A subscription with the terms that it is billed by. */
@@ -16,6 +17,8 @@ export interface BillableSubscription {
   billing_model: StoredBillingModel;
   /** Every model that was in force, ascending by the instants from which. */
   timeline: readonly { readonly billing_model: StoredBillingModel; readonly from: IsoInstant }[];
+  /** In the order of `orderOfBookings`. */
+  add_ons: readonly BookedAddOn[];
 }
 
 /** A period of a subscription to bill; the subscription as it was read. */
@@ -42,4 +45,10 @@ export function segmentsOf({ subscription, period }: DuePeriod): Segment[] {
     started_at: instant(started_at),
     ends_at: ends_at === null ? null : instant(ends_at),
   });
+}
+
+/** The segments of a period, and its stretches with add-ons. */
+export function stretchesIn(due: DuePeriod): { segments: Segment[]; add_ons: AddOnStretch[] } {
+  const of_plans = segmentsOf(due);
+  return { segments: of_plans, add_ons: addOnStretches(due.period, due.subscription.add_ons, of_plans) };
 }

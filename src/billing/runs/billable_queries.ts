@@ -9,6 +9,7 @@ import { listAppliedChanges } from "../billing_model_changes/queries.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
 import { billingModelColumns, findStoredModels } from "../billing_models/queries.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
+import { listBooked } from "../subscription_add_ons/queries.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillableSubscription } from "./billable.ts";
 
@@ -27,7 +28,7 @@ const billableColumns = oncePerDialect((q) => {
   return { id, started_at, ends_at, billing_anchor_day, trial_days, billing_model: billingModelColumns(q) };
 });
 
-/** Subscriptions by id, ended ones too, with the models they are billed by, in at most three statements. */
+/** Subscriptions by id, ended ones too, with the models they are billed by, in at most four statements. */
 export async function listBillable(
   tx: ReadTx,
   { ids, after_id = 0, limit, due_by }: BillableFilter,
@@ -43,7 +44,12 @@ export async function listBillable(
     order: asc(t.id),
     limit,
   });
-  return withTimelines(tx, rows, due_by);
+  const booked = await listBooked(
+    tx,
+    rows.map((row) => row.id),
+  );
+  const with_timelines = await withTimelines(tx, rows, due_by);
+  return with_timelines.map((row) => ({ ...row, add_ons: booked.get(row.id) ?? [] }));
 }
 
 /**
@@ -52,9 +58,9 @@ export async function listBillable(
  */
 async function withTimelines(
   tx: ReadTx,
-  rows: readonly Omit<BillableSubscription, "timeline">[],
+  rows: readonly Omit<BillableSubscription, "timeline" | "add_ons">[],
   due_by: IsoInstant | undefined,
-): Promise<BillableSubscription[]> {
+): Promise<Omit<BillableSubscription, "add_ons">[]> {
   const ids = rows.map(({ id }) => id);
   const changes = rows.length === 0 ? [] : await listAppliedChanges(tx, ids, due_by);
   const named = changes.flatMap((change) => [change.old_billing_model_id, change.new_billing_model_id]);

@@ -11,6 +11,7 @@ import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findMeters } from "../meters/queries.ts";
 import { adjustmentLines } from "../rating/adjustment.ts";
+import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { billedUnits, rate as rateSegments, total, type UsedSegment } from "../rating/charges.ts";
 import { creditMonth } from "../rating/credit_month.ts";
@@ -23,7 +24,7 @@ import {
   type RecordedPart,
   toRecord,
 } from "../records/queries.ts";
-import { type DuePeriod, segmentsOf } from "./billable.ts";
+import { type DuePeriod, stretchesIn } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import type { RunRecord } from "./model.ts";
 import { namedMeters } from "../billing_models/price_terms.ts";
@@ -35,11 +36,13 @@ import { deleteBilled } from "./unbilled_queries.ts";
 
 interface SegmentedPeriod extends DuePeriod {
   readonly segments: readonly Segment[];
+  readonly add_ons: readonly AddOnStretch[];
 }
 
 /** A period with what was used in it, by the events stored before `usage_until` with a number up to `usage_seq`. */
 export interface MeteredPeriod extends SegmentedPeriod {
   readonly used: readonly UsedSegment[];
+  readonly used_add_ons: readonly UsedAddOn[];
   readonly usage_until: IsoInstant;
   readonly usage_seq: number;
 }
@@ -103,7 +106,7 @@ async function segment(due: readonly DuePeriod[]): Promise<Staged<SegmentedPerio
   const done: SegmentedPeriod[] = [];
   const failed: FailedPeriod[] = [];
   for await (const batch of interleave(due, SEGMENT_BATCH)) {
-    const segmented = attemptEach(batch, (period) => ({ ...period, segments: segmentsOf(period) }));
+    const segmented = attemptEach(batch, (period) => ({ ...period, ...stretchesIn(period) }));
     done.push(...segmented.done);
     failed.push(...segmented.failed);
   }
@@ -121,7 +124,12 @@ async function meter(ctx: MeterContext, periods: readonly SegmentedPeriod[]): Pr
   const measures = new ChargeMeasures(
     await findMeters(
       readTx(ctx),
-      namedMeters(periods.flatMap(({ segments }) => segments.map(({ model }) => model))),
+      namedMeters(
+        periods.flatMap(({ segments, add_ons }) => [
+          ...segments.map(({ model }) => model),
+          ...add_ons.map((stretch) => stretch.segment.model),
+        ]),
+      ),
     ),
   );
   for (const period of periods) measures.add(period);
@@ -146,15 +154,16 @@ async function meter(ctx: MeterContext, periods: readonly SegmentedPeriod[]): Pr
       const { units, event_count, corrections, digest } = counted;
       return measures.used(part, { units, event_count, corrections, usage_digest: digest });
     });
-    return { ...period, used, usage_until: iso(until), usage_seq };
+    const used_add_ons = period.add_ons.map((stretch) => measures.usedAddOn(stretch));
+    return { ...period, used, used_add_ons, usage_until: iso(until), usage_seq };
   });
 }
 
 export function rate(metered: readonly MeteredPeriod[]): Staged<RatedPeriod> {
   return attemptEach(metered, (period) => {
-    const { used, subscription } = period;
+    const { used, used_add_ons, subscription } = period;
     const { currency } = subscription.billing_model;
-    const { lines } = rateSegments(used, currency, creditMonth(used, period.period));
+    const { lines } = rateSegments(used, currency, creditMonth(used, period.period), used_add_ons);
     return { ...period, lines };
   });
 }

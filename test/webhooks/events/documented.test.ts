@@ -76,6 +76,14 @@ async function doEverything(): Promise<void> {
   const meter = await add("/meters", { code: "calls", name: "Calls", aggregation: "count" });
   await api("PUT", `/meters/${meter.id}`, { name: "API calls" });
   await api("DELETE", `/meters/${meter.id}`);
+  const charge = { type: "fixed", price: 10 };
+  const add_on = await add("/add-ons", { code: "support", name: "Support", currency: "USD", charge });
+  await api("PUT", `/add-ons/${add_on.id}`, { name: "Help" });
+  const helped = `/subscriptions/${(await subscribe((await model(1)).id, "helped")).id}/add-ons`;
+  const booking = await add(helped, { add_on_id: add_on.id });
+  await api("PUT", `${helped}/${booking.id}`, { quantity: 2 });
+  await api("DELETE", `${helped}/${booking.id}`);
+  await api("DELETE", `/add-ons/${add_on.id}`);
   const unused = await model(1);
   await api("PUT", `/billing-models/${unused.id}`, { name: "B", description: "" });
   await api("DELETE", `/billing-models/${unused.id}`);

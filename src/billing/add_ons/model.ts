@@ -1,0 +1,57 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { At, Id, Name, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { Currency } from "../../tenancy/companies/model.ts";
+import { Charge, ChargeInput } from "../billing_models/charge_model.ts";
+import { Code } from "../meters/model.ts";
+
+// What an add-on's charge has of its own is its terms: code and name are the add-on's, the quantity the booking's.
+const OF_BOOKING = ["code", "name", "quantity"] as const;
+
+const AddOnCharge = Type.Omit(Charge, [...OF_BOOKING], { title: "AddOnCharge" });
+export type AddOnCharge = Static<typeof AddOnCharge>;
+
+const AddOnChargeInput = strict(Type.Omit(ChargeInput, [...OF_BOOKING]).properties, {
+  title: "AddOnChargeInput",
+});
+export type AddOnChargeInput = Static<typeof AddOnChargeInput>;
+
+/** What subscriptions may book beside their plan. Decision 0247. */
+export const AddOn = Type.Object(
+  {
+    id: Id,
+    code: Type.String(),
+    name: Type.String(),
+    currency: Type.String(),
+    charge: AddOnCharge,
+    company_id: Id,
+    status: oneOf(["active", "archived"]),
+    created_at: At,
+    updated_at: At,
+  },
+  { title: "AddOn" },
+);
+export type AddOn = Static<typeof AddOn>;
+
+export const ListAddOns = strict({
+  search: Type.Optional(Search),
+  code: Type.Optional(Code),
+  currency: Type.Optional(Currency),
+  ...pageFields,
+});
+export type ListAddOns = Static<typeof ListAddOns>;
+
+export const CreateAddOn = strict(
+  { code: Code, name: Name, currency: Currency, charge: AddOnChargeInput },
+  { title: "CreateAddOn" },
+);
+
+export const UpdateAddOn = strict(
+  {
+    id: Id,
+    name: Name,
+    code: Type.Optional(Code),
+    currency: Type.Optional(Currency),
+    charge: Type.Optional(AddOnChargeInput),
+  },
+  { title: "UpdateAddOn" },
+);
