@@ -37,6 +37,7 @@ export const ON_SQLITE_ALONE = [
   "test/backup/{bad_target,retention,take_point,target}.test.ts",
   "test/backup/log/**",
   "test/{chaos,sim,soak}/**",
+  "test/billing/runs/charge_histories.test.ts",
   // Protocols: the operations under them are tested beside their tables.
   "test/{contract,mcp}/**",
   "test/docs/{azure_trace,mcp_guide,webhooks_guide}.test.ts",

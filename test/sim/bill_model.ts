@@ -20,13 +20,13 @@ export interface Plan {
 }
 
 /** What a subscription is billed by. */
-export interface Facts {
+export interface Facts<P = Plan> {
   zone: string;
   anchor_day: number;
   started_ms: number;
   ends_ms: number | null;
   /** From the start on, in order. */
-  timeline: readonly { plan: Plan; from_ms: number }[];
+  timeline: readonly { plan: P; from_ms: number }[];
 }
 
 /** An event as it counts. */
@@ -57,7 +57,10 @@ const ceil = (a: bigint, b: bigint) => (a <= 0n ? a / b : (a + b - 1n) / b);
 const nearest = (a: bigint, b: bigint): bigint => (a < 0n ? -nearest(-a, b) : (2n * a + b) / (2n * b));
 
 /** The billing months that a subscription lives in, up to an instant. */
-export function monthsOf({ zone, anchor_day, started_ms, ends_ms }: Facts, until_ms: number): Month[] {
+export function monthsOf(
+  { zone, anchor_day, started_ms, ends_ms }: Omit<Facts, "timeline">,
+  until_ms: number,
+): Month[] {
   const months: Month[] = [];
   const start = Temporal.Instant.fromEpochMilliseconds(started_ms).toZonedDateTimeISO(zone).toPlainDate();
   const at = (month: Temporal.PlainYearMonth) =>
@@ -72,19 +75,15 @@ export function monthsOf({ zone, anchor_day, started_ms, ends_ms }: Facts, until
 }
 
 /** A stretch of time under one plan, with the local days that it owns. */
-interface Slice {
-  plan: Plan;
+export interface Slice<P = Plan> {
+  plan: P;
   from_ms: number;
   to_ms: number;
   days: number;
-  used: Used[];
 }
 
-function slicesOf(
-  { zone, started_ms, ends_ms, timeline }: Facts,
-  month: Month,
-  events: readonly Used[],
-): Slice[] {
+/** A month cut by the plans in force. */
+export function slicesOf<P>({ zone, started_ms, ends_ms, timeline }: Facts<P>, month: Month): Slice<P>[] {
   const from = Math.max(month.from_ms, started_ms);
   const to = Math.min(month.to_ms, ends_ms ?? month.to_ms);
   const dayOf = (ms: number) =>
@@ -96,14 +95,11 @@ function slicesOf(
       to_ms: Math.min(timeline[i + 1]?.from_ms ?? to, to),
     }))
     .filter((slice) => slice.from_ms < slice.to_ms)
-    .map((slice): Slice => {
-      const used = events.filter(({ timestamp }) => timestamp >= slice.from_ms && timestamp < slice.to_ms);
-      return { ...slice, used, days: 0 };
-    });
+    .map((slice) => ({ ...slice, first: dayOf(slice.from_ms), days: 0 }));
   // Day by day: each belongs to the plan that was the last to begin on it or before.
   const last = to < month.to_ms ? dayOf(to) : month.next.subtract({ days: 1 });
   for (let day = dayOf(from); Temporal.PlainDate.compare(day, last) <= 0; day = day.add({ days: 1 })) {
-    const owner = slices.findLast(({ from_ms }) => Temporal.PlainDate.compare(dayOf(from_ms), day) <= 0);
+    const owner = slices.findLast(({ first }) => Temporal.PlainDate.compare(first, day) <= 0);
     if (owner) owner.days += 1;
   }
   return slices;
@@ -136,7 +132,9 @@ function usageCost(plan: Plan, units: bigint, owns_a_day: boolean): bigint {
 
 /** What a month comes to, in cents: its fees, usage, limits and overage, each line rounded once. */
 export function rateMonth(facts: Facts, month: Month, events: readonly Used[]): bigint {
-  const slices = slicesOf(facts, month, events);
+  const slices = slicesOf(facts, month);
+  const usedIn = ({ from_ms, to_ms }: Slice) =>
+    events.filter(({ timestamp }) => timestamp >= from_ms && timestamp < to_ms);
   const days = BigInt(month.first.until(month.next).days);
   let all = 0n;
   for (const stretch of joined(slices)) {
@@ -145,18 +143,29 @@ export function rateMonth(facts: Facts, month: Month, events: readonly Used[]): 
     const share = (text: string) => nearest(dec(text) * own * 100n, days * ONE);
     if (own > 0n) all += share(plan.fee);
     // Free units, tiers and packages go on from one part to the next; each part below zero counts as none.
-    const units = stretch.reduce((sum, slice) => sum + most(0n, sumOf(slice.used)), 0n);
+    const units = stretch.reduce((sum, slice) => sum + most(0n, sumOf(usedIn(slice))), 0n);
     let usage = nearest(usageCost(plan, units, own > 0n) * 100n, ONE * ONE);
     if (plan.maximum !== null) usage = least(usage, nearest(dec(plan.maximum) * 100n, ONE));
     if (plan.minimum !== null) usage = most(usage, share(plan.minimum));
     all += usage;
   }
-  return all + overage(slices, days);
+  const over = creditsOver(slices, days, (slice) => {
+    const used = usedIn(slice);
+    const calls = used.reduce((count, { millionths }) => count + (millionths < 0n ? -1n : 1n), 0n);
+    return { calls, units: sumOf(used) };
+  });
+  for (const stretch of joined(slices)) {
+    const { type, overage_rate } = stretch[0].plan;
+    if (type !== "credit" || overage_rate === null) continue;
+    const credits = stretch.reduce((sum, slice) => sum + (over.get(slice) ?? 0n), 0n);
+    all += nearest(credits * dec(overage_rate) * 100n, ONE);
+  }
+  return all;
 }
 
 /** Slices of one plan with nothing but days of others' between them that own no day: as if there had been no change. */
-function joined(slices: readonly Slice[]): [Slice, ...Slice[]][] {
-  const stretches: [Slice, ...Slice[]][] = [];
+export function joined<S extends Slice<unknown>>(slices: readonly S[]): [S, ...S[]][] {
+  const stretches: [S, ...S[]][] = [];
   for (const [i, slice] of slices.entries()) {
     const before = slices.findLast(
       (other, j) =>
@@ -169,16 +178,23 @@ function joined(slices: readonly Slice[]): [Slice, ...Slice[]][] {
   return stretches;
 }
 
-/** The overage of a month's credits, in cents: credits go by the days that are charged, usage takes those given by then. */
-function overage(slices: readonly Slice[], month_days: bigint): bigint {
+/**
+ * The credits that slices take beyond those of the month: credits go by the days that are charged, usage takes those
+ * given by then. `taken_in`: calls, and millionths of units.
+ */
+export function creditsOver<P extends Pick<Plan, "type" | "credits" | "by_call">>(
+  slices: readonly Slice<P>[],
+  month_days: bigint,
+  taken_in: (slice: Slice<P>) => { calls: bigint; units: bigint },
+): Map<Slice<P>, bigint> {
   const credit = slices.filter(({ plan }) => plan.type === "credit");
   let left = credit.reduce((sum, { days }) => sum + days, 0);
   let [largest, given, taken_before, taken] = [0, 0n, 0n, 0n];
   let [calls, units] = [0n, 0n];
   let dayless: number[] = [];
-  const over = new Map<Slice, bigint>();
+  const over = new Map<Slice<P>, bigint>();
   for (const slice of credit) {
-    const { plan, days, used } = slice;
+    const { plan, days } = slice;
     dayless.push(plan.credits);
     if (days > 0) {
       // Of several upgrades on a day each adds its own rounded part.
@@ -189,8 +205,9 @@ function overage(slices: readonly Slice[], month_days: bigint): bigint {
       dayless = [];
       left -= days;
     }
-    if (plan.by_call) for (const { millionths } of used) calls += millionths < 0n ? -1n : 1n;
-    else units += sumOf(used);
+    const now = taken_in(slice);
+    if (plan.by_call) calls += now.calls;
+    else units += now.units;
     const consumed = most(0n, calls) + most(0n, ceil(units, ONE));
     const more = most(0n, consumed - taken_before);
     const within = least(more, given - taken);
@@ -206,12 +223,5 @@ function overage(slices: readonly Slice[], month_days: bigint): bigint {
     }
     taken -= back;
   }
-  let all = 0n;
-  for (const stretch of joined(slices)) {
-    const { type, overage_rate } = stretch[0].plan;
-    if (type !== "credit" || overage_rate === null) continue;
-    const credits = stretch.reduce((sum, slice) => sum + (over.get(slice) ?? 0n), 0n);
-    all += nearest(credits * dec(overage_rate) * 100n, ONE);
-  }
-  return all;
+  return over;
 }

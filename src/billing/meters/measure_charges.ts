@@ -46,25 +46,21 @@ export class ChargeMeasures {
       const { model } = segment;
       const window = windowOf(segment, { subscription, period });
       if (model.meter_id !== null) {
-        const use = this.#use(`meter ${model.meter_id}`, model.meter_id, []);
+        const use = this.#use(model.meter_id, []);
         this.#ask({ ...window, use }, ([measured]) => this.#own.set(segment, measured));
       }
-      this.#addCharges(segment, window, (code) => `charge ${model.id} ${code}`);
+      this.#addCharges(segment, window);
     }
-    for (const { add_on_id, segment } of add_ons)
-      this.#addCharges(segment, windowOf(segment, { subscription, period }), () => `add-on ${add_on_id}`);
+    for (const { segment } of add_ons) this.#addCharges(segment, windowOf(segment, { subscription, period }));
   }
 
-  #addCharges(segment: Segment, window: Omit<MeterWindow, "use">, keyOf: (code: string) => string): void {
+  #addCharges(segment: Segment, window: Omit<MeterWindow, "use">): void {
     const charges = new Map<string, ChargedUsage>();
     this.#charges.set(segment, charges);
     for (const { code, meter_id, prices } of segment.model.charges) {
       if (meter_id === null) continue;
-      const use = this.#use(
-        keyOf(code),
-        meter_id,
-        prices.map(({ match }) => match),
-      );
+      const matches = prices.map(({ match }) => match);
+      const use = this.#use(meter_id, matches);
       const is_additive = ADDITIVE.includes(this.#meter(meter_id).aggregation);
       this.#ask({ ...window, use }, (measured) => charges.set(code, { is_additive, parts: measured }));
     }
@@ -85,9 +81,7 @@ export class ChargeMeasures {
       throw new Error(`Cannot measure a line: billing model ${model.id} has no meter for it`);
     const matches = charge?.prices.map(({ match }) => match) ?? [];
     const part = matches.findIndex((match) => isDeepStrictEqual(match, line.match));
-    const of_model = charge ? `charge ${model.id} ${charge.code}` : `meter ${meter_id}`;
-    const key = line.add_on_id === undefined ? of_model : `add-on ${line.add_on_id}`;
-    const use = this.#use(key, meter_id, matches);
+    const use = this.#use(meter_id, matches);
     this.#ask({ ...window, use }, (measured) => {
       found = measured.find((candidate) => candidate.part === part);
     });
@@ -123,11 +117,14 @@ export class ChargeMeasures {
       corrections: 0,
       usage_digest: own?.digest ?? NO_EVENTS,
       skipped_events: own?.skipped_events ?? 0,
+      is_additive: ADDITIVE.includes(this.#meter(segment.model.meter_id).aggregation),
     };
     return { segment, usage, charges };
   }
 
-  #use(key: string, meter_id: number, matches: readonly Readonly<Record<string, string>>[]): number {
+  /** Charges that divide the events of a meter alike share a use, whatever they cost. */
+  #use(meter_id: number, matches: readonly Readonly<Record<string, string>>[]): number {
+    const key = `${meter_id} ${JSON.stringify(matches)}`;
     const known = this.#useOf.get(key);
     if (known !== undefined) return known;
     const use = this.#uses.push({ meter: this.#meter(meter_id), parts: { matches } }) - 1;

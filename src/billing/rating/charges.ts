@@ -26,6 +26,8 @@ export interface Usage {
   readonly usage_digest: string;
   /** Events that the model's own meter found no value in; where it has one. */
   readonly skipped_events?: number;
+  /** Whether units of segments add up, so that tiers go on from one to the next; they do where it is left out. */
+  readonly is_additive?: boolean;
 }
 
 /** The credits of a billing month, as integers: what its plans gave, and what its usage took. */
@@ -100,33 +102,33 @@ function feeLine(segment: Segment): BillLine | null {
  * that "none" can be proved too; flat and credit plans, where it is free of charge, when there are events.
  */
 function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLine[] {
-  let units = "0";
-  let charged = "0";
-  const lines = parts.map(
-    ({ segment, usage: { units: segment_units, event_count, usage_digest, skipped_events } }, index) => {
-      const { model } = segment;
-      const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
-      const { fee, usage, terms } = CHARGES[model.billing_type];
-      // Corrections may exceed what they correct: rated as zero.
-      const quantity = atLeastZero(segment_units);
-      units = sum([units, quantity]);
-      const charge = usage(owns_a_day ? model : withoutFlatFees(model), units, named(model));
-      const so_far = roundMoney(charge, model.currency);
-      const amount = roundMoney(subtract(so_far, charged), model.currency);
-      charged = so_far;
-      if (!is_metered && event_count === 0) return null;
-      return billLine(segment, {
-        kind: "usage",
-        description: `${terms(model)}${index > 0 && is_metered ? ", continued" : ""}`,
-        quantity,
-        unit_price: fee === "price" || index > 0 ? null : model.price,
-        amount,
-        event_count,
-        usage_digest,
-        ...(model.meter_id === null ? {} : { meter_id: model.meter_id, skipped_events: skipped_events ?? 0 }),
-      });
-    },
-  );
+  let [units, charged, is_first] = ["0", "0", true];
+  const lines = parts.map(({ segment, usage: counted }) => {
+    const { model } = segment;
+    const { event_count, usage_digest, skipped_events = 0, is_additive = true } = counted;
+    const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
+    const { fee, usage, terms } = CHARGES[model.billing_type];
+    // Corrections may exceed what they correct: rated as zero.
+    const quantity = atLeastZero(counted.units);
+    if (!is_additive) [units, charged, is_first] = ["0", "0", true];
+    units = sum([units, quantity]);
+    const charge = usage(owns_a_day ? model : withoutFlatFees(model), units, named(model));
+    const so_far = roundMoney(charge, model.currency);
+    const amount = roundMoney(subtract(so_far, charged), model.currency);
+    const is_continued = !is_first;
+    [charged, is_first] = [so_far, false];
+    if (!is_metered && event_count === 0) return null;
+    return billLine(segment, {
+      kind: "usage",
+      description: `${terms(model)}${is_continued && is_metered ? ", continued" : ""}`,
+      quantity,
+      unit_price: fee === "price" || is_continued ? null : model.price,
+      amount,
+      event_count,
+      usage_digest,
+      ...(model.meter_id === null ? {} : { meter_id: model.meter_id, skipped_events }),
+    });
+  });
   return present(lines);
 }
 
@@ -161,10 +163,7 @@ export function rateStretch(stretch: readonly [UsedSegment, ...UsedSegment[]]): 
   const whole = joinStretches(parts);
   const { currency } = whole.model;
   const used = usageLines(parts, whole.proration.numerator > 0);
-  const cap = capLine(whole, total(used, currency));
-  const true_up = trueUpLine(whole, total(present([...used, cap]), currency));
-  const charges = chargeLines(parts);
-  const usage = present([...used, cap, true_up, ...charges]);
+  const usage = [...used, ...limitLines(whole, total(used, currency)), ...chargeLines(parts)];
   return present([fee, ...usage, ...commitmentLines(whole, total(usage, currency))]);
 }
 
@@ -187,6 +186,13 @@ function setupLines(stretches: readonly [UsedSegment, ...UsedSegment[]][]): Bill
   const { setup_fee: unit_price, currency } = model;
   const amount = roundMoney(unit_price, currency);
   return [billLine({ model, from, to }, { kind: "setup", description: "setup fee", unit_price, amount })];
+}
+
+/** The lines that bring what a stretch's own usage comes to within the model's limits. */
+export function limitLines(stretch: Segment, charged: Decimal): BillLine[] {
+  const cap = capLine(stretch, charged);
+  const capped = total([{ amount: charged }, ...present([cap])], stretch.model.currency);
+  return present([cap, trueUpLine(stretch, capped)]);
 }
 
 /**
@@ -254,7 +260,7 @@ export function rate(
 }
 
 /** The sum of the lines' amounts in the currency's digits; "0.00" of none. */
-export function total(lines: readonly BillLine[], currency: string): Decimal {
+export function total(lines: readonly Pick<BillLine, "amount">[], currency: string): Decimal {
   return roundMoney(sum(lines.map(({ amount }) => amount)), currency);
 }
 

@@ -9,8 +9,8 @@ import { addOnLines } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { chargeLines, commitmentLines } from "../rating/charge_lines.ts";
 import type { ModelOf } from "./terms_of_lines.ts";
-import { billedUnits, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
-import type { Proration } from "../rating/segments.ts";
+import { billedUnits, limitLines, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
+import type { Proration, Segment } from "../rating/segments.ts";
 
 /** The amounts of a record, and the lines that they follow from. */
 export interface RecordAmounts {
@@ -98,8 +98,8 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
     const amount = roundMoney(multiply(charge.quantity, unit_price ?? "0"), model.currency);
     return { unit_prices: [unit_price], amounts: [amount] };
   }
-  if (line.kind === "commitment_cap" || line.kind === "commitment_true_up")
-    return commitmentOf(line, charges, model);
+  const limit = LIMITS_ON[line.kind];
+  if (limit) return limitOf(line, charges, model, limit);
   if (line.kind === "add_on") return addOnOf(line, charge, model);
   if (line.kind === "charge" && line.event_count === null) return fixedOf(line, model);
   // A usage line does not show whether its stretch owns a day, without which no tier's flat fee is charged.
@@ -110,7 +110,7 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
   const rated_lines = rated.map((lines) => lines.find((one) => lineKey(one) === lineKey(line)));
   return {
     unit_prices: isContinued(line)
-      ? [null]
+      ? [isFree(line, model) ? "0" : null]
       : rated_lines.map((one) => (one ? one.unit_price : line.unit_price)),
     amounts: rated_lines.map((one) => one?.amount ?? "0"),
   };
@@ -141,7 +141,7 @@ function stretchesWith(
         !isReversed(line),
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
-  if (charge.kind !== kind) return [[segmentOf(unitsOf(charge, usage), model, proration)]];
+  if (charge.kind !== kind) return [[segmentOf(charge, model, proration)]];
   const none = { ...proration, numerator: 0 };
   const before = isContinued(charge) ? usage.slice(0, usage.indexOf(charge)) : [];
   const begins = before.flatMap((line, i) => (isContinued(line) ? [] : [i]));
@@ -150,15 +150,6 @@ function stretchesWith(
     const [first, ...rest] = [...before.slice(i), charge];
     return [segmentOf(first, model, proration), ...rest.map((line) => segmentOf(line, model, none))];
   });
-}
-
-/**
- * A fee or limit with the usage between its bounds. The usage line of a stretch without usage may be missing, or have
- * the bounds of a stretch that no longer exists: it had nothing to take back.
- */
-function unitsOf(charge: BillLine, usage: readonly BillLine[]): BillLine {
-  const inside = usage.filter(({ from, to }) => charge.from <= from && to <= charge.to);
-  return { ...charge, kind: "usage", quantity: sum(inside.map(({ quantity }) => quantity)) };
 }
 
 function segmentOf(line: BillLine, model: PriceTerms, proration: Proration): UsedSegment {
@@ -197,9 +188,32 @@ function addOnOf(line: BillLine, charge: BillLine, model: PriceTerms): Price {
   return { unit_prices: [found ? found.unit_price : line.unit_price], amounts: [found?.amount ?? "0"] };
 }
 
-/** What the usage and charges between a line's bounds come to, all that is on record, less the commitment. */
-function commitmentOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: PriceTerms): Price {
-  const counted: readonly BillLine["kind"][] = ["usage", "maximum_cap", "minimum_true_up", "charge"];
+/** What a limit is taken against, and how. */
+interface Limit {
+  readonly counted: readonly BillLine["kind"][];
+  readonly linesOf: (stretch: Segment, charged: Decimal) => BillLine[];
+}
+
+const ON_USAGE: Limit = { counted: ["usage"], linesOf: limitLines };
+const ON_CHARGES: Limit = {
+  counted: ["usage", "maximum_cap", "minimum_true_up", "charge"],
+  linesOf: commitmentLines,
+};
+
+const LIMITS_ON: Partial<Record<BillLine["kind"], Limit>> = {
+  maximum_cap: ON_USAGE,
+  minimum_true_up: ON_USAGE,
+  commitment_cap: ON_CHARGES,
+  commitment_true_up: ON_CHARGES,
+};
+
+/** A limit on what the lines between its bounds come to, all that is on record. */
+function limitOf(
+  line: BillLine,
+  charges: ReadonlyMap<string, BillLine>,
+  model: PriceTerms,
+  { counted, linesOf }: Limit,
+): Price {
   const inside = [...charges.values()].filter(
     ({ kind, billing_model_id, from, to }) =>
       counted.includes(kind) &&
@@ -208,8 +222,14 @@ function commitmentOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, mo
       to <= line.to,
   );
   const stretch = segmentOf(line, model, line.proration ?? ONE_DAY).segment;
-  const lines = commitmentLines(stretch, total(inside, model.currency));
-  return { unit_prices: [null], amounts: [lines.find(({ kind }) => kind === line.kind)?.amount ?? "0"] };
+  const found = linesOf(stretch, total(inside, model.currency)).find(({ kind }) => kind === line.kind);
+  return { unit_prices: [found ? null : line.unit_price], amounts: [found?.amount ?? "0"] };
+}
+
+/** Whether a line is of a charge's events that none of its prices fits, where these are free. */
+function isFree({ charge_code, match }: BillLine, { charges }: PriceTerms): boolean {
+  const charge = charges.find(({ code }) => code === charge_code);
+  return charge?.unmatched === "free" && match === null;
 }
 
 /** Whether a usage line continues the tiers of the one before. */
