@@ -81,6 +81,8 @@ export interface WatchedEvent {
 
 /** The totals of all watches. Nothing of it is durable: watches are set again at each start. */
 export interface RunningTotals {
+  /** The totals are of the events up to this number, as `last_seq` of `MeasureQuery`. */
+  readonly last_seq: number;
   /**
    * Keeps totals from now on, in the order of `watches`. They are counted in the background, those of one call together;
    * appends go on meanwhile. Errors: throws invalid for an aggregation that has none.

@@ -10,6 +10,7 @@ import { openDatabase } from "../../../src/usage_store/duckdb/engine/database.ts
 import { openStoreOn } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import type { NewEvent } from "../../../src/usage_store/port.ts";
 import { modelEvent } from "../arbitrary_events.ts";
+import { failNowAndThen } from "./failing_commits.ts";
 import { forgeCollisions } from "./forge_collisions.ts";
 
 const path = process.argv[2] ?? "";
@@ -48,24 +49,4 @@ async function isStored(events: readonly NewEvent[]): Promise<boolean> {
   }
 }
 
-/**
- * Makes commits fail for a moment, again and again: a change of the table that is not committed. It ends when the store
- * has opened its file anew, and holds no connection that would keep it from that.
- */
-async function failNowAndThen(): Promise<void> {
-  for (;;) {
-    await Bun.sleep(300);
-    const other = await database.instance.connect().catch(() => undefined);
-    if (other === undefined) return;
-    try {
-      await other.run("BEGIN; ALTER TABLE usage_hour_deltas ADD COLUMN extra INTEGER");
-      await Bun.sleep(3);
-    } catch {
-      // A commit was quicker: the next time.
-    }
-    await other.run("ROLLBACK").catch(() => undefined);
-    other.closeSync();
-  }
-}
-
-await Promise.all([failNowAndThen(), ...[1, 1, 7, 50, 50, 400].map(appendForever)]);
+await Promise.all([failNowAndThen(database), ...[1, 1, 7, 50, 50, 400].map(appendForever)]);

@@ -1,4 +1,4 @@
-import { isZero, subtract } from "../../../core/money.ts";
+import { isZero, subtract, sum } from "../../../core/money.ts";
 import { metadataKeyOf } from "../../port.ts";
 import type { MeterFilter, MeterTerm, MeterTerms, MeterUse } from "../../meter.ts";
 import { quoteText, type Parameters } from "../engine/sql.ts";
@@ -44,7 +44,36 @@ export function valueSql({ aggregation, value }: MeterTerms, keys: KeysOfEvents)
   if (aggregation === "unique") return textSql(keys.at(metadataKeyOf(value[0]?.key ?? "") ?? ""));
   const [only, ...others] = value;
   if (only?.key === "usage" && others.length === 0 && isOne(only.times)) return "usage";
-  return `try_cast(${value.map((term) => termSql(term, keys)).join(" + ")} AS DECIMAL(18,6))`;
+  const exact = `try_cast(${value.map((term) => termSql(term, keys)).join(" + ")} AS DECIMAL(18,6))`;
+  const quick = quickSql(value, keys);
+  return quick === undefined ? exact : `CASE ${quick} ELSE ${exact} END`;
+}
+
+/** What is read without loss as a decimal of six digits after the point, with or without the quotes of a string. */
+const SHORT_DIGITS = "-?[0-9]{1,12}([.][0-9]{1,6})?";
+
+/**
+ * SQL of the usual case: numbers of few digits, added or subtracted. To read longer ones takes the engine 5 µs each, and
+ * to round them 2 µs; these take a tenth of one.
+ */
+function quickSql(value: readonly MeterTerm[], keys: KeysOfEvents): string | undefined {
+  if (!value.every(({ times }) => isOne(times) || isZero(sum([times, "1"])))) return undefined;
+  const texts = value.flatMap(({ key }) => {
+    const metadata_key = metadataKeyOf(key);
+    return metadata_key === undefined ? [] : [shortText(metadata_key, keys)];
+  });
+  const are_short = texts.map((text) => `regexp_full_match(${text}, '${SHORT_DIGITS}')`);
+  const terms = value.map(({ key, times }) => {
+    const metadata_key = metadataKeyOf(key);
+    const number =
+      metadata_key === undefined ? "usage" : `try_cast(${shortText(metadata_key, keys)} AS DECIMAL(18,6))`;
+    return isOne(times) ? `+ ${number}` : `- ${number}`;
+  });
+  return `WHEN ${["true", ...are_short].join(" AND ")} THEN try_cast(0::DECIMAL(18,6) ${terms.join(" ")} AS DECIMAL(18,6))`;
+}
+
+function shortText(key: string, keys: KeysOfEvents): string {
+  return `trim(${keys.at(key)}::VARCHAR, '"')`;
 }
 
 function termSql({ key, times }: MeterTerm, keys: KeysOfEvents): string {
