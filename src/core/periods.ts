@@ -195,6 +195,14 @@ export function* periodsBetween(
   throw new RangeError(`Cannot list the billing periods since ${iso(from)}: more than ${MAX_PERIODS}`);
 }
 
+/** So many periods in a row, the first of them given. */
+export function periodsFrom(first: Period, count: number, anchor_day: number, zones: ZoneTimeline): Period[] {
+  const { period } = calendar(anchor_day, zones, [first]);
+  const { year, month } = first.start_date;
+  const later = Array.from({ length: count - 1 }, (_, i) => period(year * 12 + month + i));
+  return [first, ...later];
+}
+
 /** Whether two starts are those of one period of a subscription, by other rules of its zone. */
 export function isSameStart(a: Temporal.Instant, b: Temporal.Instant): boolean {
   return Temporal.Duration.compare(a.since(b).abs(), WELL_INSIDE) < 0;

@@ -5,9 +5,10 @@ import type { ZoneTimeline } from "../../core/periods.ts";
 import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import { closedPeriods } from "../subscriptions/due_periods.ts";
-import { findLastCount, listRecordedBounds } from "../records/queries.ts";
+import { findLastCount, listClosedBounds } from "../records/queries.ts";
+import { adjustAdvances } from "../runs/advances.ts";
 import { diff, type RatedPeriod, rateDue, write } from "../runs/pipeline.ts";
-import type { BillableSubscription } from "../runs/billable.ts";
+import { type BillableSubscription, duePeriod } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
 
 // Adjustments of closed periods by other plans or add-ons: rated before the transaction, written in it.
@@ -51,7 +52,7 @@ interface Owner {
 }
 
 async function findClosed(tx: ReadTx, { subscription, zones }: Owner, since: IsoInstant) {
-  const recorded = await listRecordedBounds(tx, [subscription.id]);
+  const recorded = await listClosedBounds(tx, [subscription.id]);
   return closedPeriods(subscription, zones, recorded.get(subscription.id), instant(since));
 }
 
@@ -75,13 +76,16 @@ export async function rateClosed(
   const counted_at =
     last_count === null ? tx.now : later(tx.now, instant(last_count).subtract({ milliseconds: 1 }));
   const subscription = { ...after, billing_model: in_force.billing_model };
-  const items = periods.map((period) => ({ subscription, period }));
+  const items = periods.map((period) => duePeriod(subscription, period, owner.zones));
   const { done, failed } = await rateDue({ ...ctx, now: counted_at }, items);
   if (failed[0]) throw new AppError("conflict", failed[0].message);
   return { starts: periods.map(({ from }) => iso(from)), rated_periods: done, counted_at };
 }
 
-/** Writes planned adjustments after the timeline has changed; returns their ids. Errors: StaleRead. */
+/**
+ * Writes planned adjustments after the timeline has changed, and those of what was billed in advance; returns their
+ * ids. Errors: StaleRead.
+ */
 export async function recordAdjustments(
   tx: Tx,
   owner: Owner,
@@ -91,13 +95,13 @@ export async function recordAdjustments(
   const closed = await findClosed(tx, owner, since);
   const [first] = starts;
   if (closed.map(({ from }) => iso(from)).join() !== starts.join()) throw new StaleRead();
-  if (first === undefined) return [];
+  if (first === undefined) return adjustAdvances(tx, owner.subscription.id, since);
   const last_count = await findLastCount(tx, owner.subscription.id, first);
   if (last_count !== null && last_count > iso(counted_at.add({ milliseconds: 1 }))) throw new StaleRead();
   const compared = await diff(tx, { billing_run_id: null, dry_run: false }, rated_periods);
   const outcomes = await write(tx, compared);
   if (outcomes.some(({ result }) => result !== "written" && result !== "unchanged")) throw new StaleRead();
-  return outcomes
-    .flatMap((outcome) => (outcome.result === "written" ? (outcome.record.id ?? []) : []))
-    .toSorted((a, b) => a - b);
+  const ids = outcomes.flatMap((outcome) => (outcome.result === "written" ? (outcome.record.id ?? []) : []));
+  const in_advance = await adjustAdvances(tx, owner.subscription.id, since);
+  return [...ids, ...in_advance].toSorted((a, b) => a - b);
 }

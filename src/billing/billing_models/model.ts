@@ -14,7 +14,7 @@ import {
   UsageTier,
   UsageTierInput,
 } from "./charge_model.ts";
-import { TrialDays } from "./fee_terms.ts";
+import { FeeIntervalName, FeeTimingName, TrialDays } from "./fee_terms.ts";
 import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
 
 const CREDIT_CONSUMPTIONS = ["per_api_call", "per_unit"] as const;
@@ -62,13 +62,15 @@ const charging = {
   setup_fee: Type.String({ description: "charged once, in a subscription's first record" }),
   trial_days: TrialDays,
   entitlements: Type.Array(Entitlement),
+  fee_interval: FeeIntervalName,
+  fee_timing: FeeTimingName,
   plan_code: nullable(Type.String({ description: "its price book: one model for each currency" })),
   for_client_id: nullable({ ...Id, description: "the only client whose subscriptions may take it" }),
 };
 
 /**
  * A price for subscriptions. `price` is a JSON number of at most 15 significant digits, every other decimal is text.
- * Fields of meters, charges, fees at the start and of whom it is offered to are there where they are set.
+ * Fields of meters, charges, fees at the start or in advance and of whom it is offered to are there where they are set.
  */
 export const BillingModel = Type.Object(
   { ...fields, billing_type: BillingTypeName, ...Type.Partial(Type.Object(charging)).properties },
@@ -128,6 +130,8 @@ const optionalPricing = {
   commitment: Type.Optional(nullable(CommitmentInput)),
   setup_fee: Type.Optional(DecimalInput),
   trial_days: Type.Optional(TrialDays),
+  fee_interval: Type.Optional(FeeIntervalName),
+  fee_timing: Type.Optional(FeeTimingName),
 };
 
 export const ListBillingModels = strict({

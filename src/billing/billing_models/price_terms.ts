@@ -2,6 +2,7 @@ import type { ErrorDetail } from "../../core/errors.ts";
 import { compare, type Decimal, toBig, isCurrency, isZero } from "../../core/money.ts";
 import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";
 import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
+import { type FeeInterval, feeRules, type FeeTiming } from "./fee_terms.ts";
 import type { CreditPlan } from "./model.ts";
 import { aboveZero, notNegative, tierRules } from "./price_rules.ts";
 
@@ -28,10 +29,17 @@ export interface PriceTerms {
   readonly setup_fee: Decimal;
   /** How many days from a subscription's start cost nothing, unless it has its own. */
   readonly trial_days: number;
+  /** How long the fee is for. */
+  readonly fee_interval: FeeInterval;
+  /** Whether the fee is billed when its interval begins. */
+  readonly fee_timing: FeeTiming;
 }
 
 /** What is not there on the wire where it is not set. */
-type Charging = Pick<PriceTerms, "meter_id" | "charges" | "commitment" | "setup_fee" | "trial_days">;
+type Charging = Pick<
+  PriceTerms,
+  "meter_id" | "charges" | "commitment" | "setup_fee" | "trial_days" | "fee_interval" | "fee_timing"
+>;
 
 /**
  * The price terms of a billing model: the type by name, the price as an exact decimal. Errors: throws on a
@@ -49,7 +57,8 @@ export function priceTermsOf(
     throw new Error(`Cannot read billing model ${row.id}: there is no billing type ${row.billing_type_id}`);
   }
   const { meter_id = null, charges = [], commitment = null, setup_fee = "0", trial_days = 0 } = row;
-  const optional = { meter_id, charges, commitment, setup_fee, trial_days };
+  const { fee_interval = "month", fee_timing = "in_arrears" } = row;
+  const optional = { meter_id, charges, commitment, setup_fee, trial_days, fee_interval, fee_timing };
   return { ...row, ...optional, billing_type, price: toBig(row.price).toFixed() };
 }
 
@@ -98,6 +107,7 @@ export function validateModel(model: PriceTerms): ErrorDetail[] {
       ? []
       : [{ path: "/currency", message: "must be an ISO 4217 code such as EUR" }]),
     ...fieldsOfType(model),
+    ...feeRules(model),
     ...notNegative("/price", model.price),
     ...notNegative("/recurring_fee", model.recurring_fee),
     ...notNegative("/setup_fee", model.setup_fee),

@@ -23,6 +23,8 @@ export function toBillingModel({
   commitment,
   setup_fee,
   trial_days,
+  fee_interval,
+  fee_timing,
   plan_code,
   for_client_id,
   entitlements,
@@ -37,6 +39,8 @@ export function toBillingModel({
     ...(commitment === null ? {} : { commitment }),
     ...(isZero(setup_fee) ? {} : { setup_fee }),
     ...(trial_days === 0 ? {} : { trial_days }),
+    ...(fee_interval === "month" ? {} : { fee_interval }),
+    ...(fee_timing === "in_arrears" ? {} : { fee_timing }),
     ...(plan_code === null ? {} : { plan_code }),
     ...(for_client_id === null ? {} : { for_client_id }),
     ...(entitlements.length === 0 ? {} : { entitlements }),
@@ -77,6 +81,18 @@ export async function findStoredModels(
     where: and(idIn(billing_models.id, ids), filterOnly(eq(billing_models.company_id, scope.company_id))),
   });
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** Whether the company has ever had a billing model with a fee in advance. */
+export async function hasModelsInAdvance(tx: ReadTx): Promise<boolean> {
+  const t = tx.q.use(billingModelTable);
+  const { company_id } = tx.scope;
+  const found = await findRow(tx.q, t, {
+    columns: { id: t.id },
+    where: matching(t, { company_id, fee_timing: "in_advance" }),
+    limit: 1,
+  });
+  return found !== undefined;
 }
 
 /** The company's billing models that name a meter, archived ones too. */

@@ -34,6 +34,8 @@ export type Pricing = Pick<
   | "commitment"
   | "setup_fee"
   | "trial_days"
+  | "fee_interval"
+  | "fee_timing"
 >;
 
 /** The defaults of a new model's price fields, and those of an old one that has no charges. */
@@ -52,6 +54,8 @@ export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
   commitment: null,
   setup_fee: "0",
   trial_days: 0,
+  fee_interval: "month",
+  fee_timing: "in_arrears",
 };
 
 /**
@@ -119,6 +123,8 @@ function readPricing(before: Pricing, input: PricingInput, errors: FieldErrors):
     commitment: input.commitment === undefined ? before.commitment : readCommitment(input.commitment, errors),
     setup_fee: orOld(input.setup_fee, "/setup_fee", before.setup_fee),
     trial_days: input.trial_days ?? before.trial_days,
+    fee_interval: input.fee_interval ?? before.fee_interval,
+    fee_timing: input.fee_timing ?? before.fee_timing,
   };
 }
 

@@ -4,7 +4,7 @@ import { type Bounds, periodContaining, type ZoneTimeline } from "../../core/per
 import { creditMonth } from "../rating/credit_month.ts";
 import type { CreditMonth } from "../rating/charges.ts";
 import type { Segment } from "../rating/segments.ts";
-import { type BillableSubscription, type DuePeriod, segmentsOf } from "../runs/billable.ts";
+import { type BillableSubscription, segmentsOf, type SubscriptionPeriod } from "../runs/billable.ts";
 
 /** The billing month of a subscription at an instant; it continues from the bounds on record. */
 export function monthOf(
@@ -12,7 +12,7 @@ export function monthOf(
   at: Temporal.Instant,
   zones: ZoneTimeline,
   recorded: readonly Bounds[] = [],
-): DuePeriod {
+): SubscriptionPeriod {
   return { subscription, period: periodContaining(at, subscription.billing_anchor_day, zones, recorded) };
 }
 
@@ -22,7 +22,7 @@ export function monthOf(
  */
 export async function creditMonths(
   { usage, config, actor }: Pick<Context, "usage" | "config" | "actor">,
-  items: readonly DuePeriod[],
+  items: readonly SubscriptionPeriod[],
 ): Promise<(CreditMonth | null)[]> {
   const months = items.map((item) => ({ item, parts: segmentsOf(item) }));
   // Usage under other plans consumes no credits: it need not be read.

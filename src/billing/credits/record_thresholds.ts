@@ -5,7 +5,7 @@ import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { listRecordedBounds } from "../records/queries.ts";
 import { listBillable } from "../runs/billable_queries.ts";
-import type { DuePeriod } from "../runs/billable.ts";
+import type { SubscriptionPeriod } from "../runs/billable.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { creditMonths, monthOf } from "./credit_months.ts";
 import { THRESHOLDS } from "./model.ts";
@@ -15,7 +15,7 @@ import { reached, thresholdCredits, watchedInstants } from "./rules.ts";
 const LONGEST_MONTH_DAYS = 31;
 
 /** A credit month, with the start that its thresholds are recorded by. */
-interface WatchedMonth extends DuePeriod {
+interface WatchedMonth extends SubscriptionPeriod {
   /** The start that was recorded first, whatever the time zone's rules have become since. */
   readonly month_start: IsoInstant;
 }

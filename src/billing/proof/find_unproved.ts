@@ -7,13 +7,14 @@ import { namedMeters } from "../billing_models/price_terms.ts";
 import { LIMITS } from "../limits.ts";
 import type { Meter } from "../meters/model.ts";
 import { findMeters } from "../meters/queries.ts";
+import { comparedLines, isClosed } from "../rating/billed_parts.ts";
 import type { Difference } from "../records/model.ts";
 import { listRecorded, type RecordedPart } from "../records/queries.ts";
 import { countAssertions, UsageCount } from "../records/count_usage.ts";
 import { findTermsOf, type ModelOf } from "../records/terms_of_lines.ts";
 import { differencesOf } from "../records/verify_amounts.ts";
 import { assertionsOf, storedBy, verify } from "../records/verify_usage.ts";
-import { type BillableSubscription, type DuePeriod, stretchesIn, timelineOf } from "../runs/billable.ts";
+import { type BillableSubscription, duePeriod, stretchesIn, timelineOf } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
 import { type MeteredPeriod, rate } from "../runs/pipeline.ts";
 import { listZones } from "../subscriptions/queries.ts";
@@ -148,7 +149,7 @@ function wholePeriod(
   if (!subscription || !last) return () => missing(subscription_id);
   const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
   const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
-  const due: DuePeriod = { subscription, period };
+  const due = duePeriod(subscription, period, zones, isClosed(records) ? "whole" : "advance");
   const { segments, add_ons } = stretchesIn(due);
   const used = count.ofSegments(segments, due, storedBy(last));
   const used_add_ons = count.ofAddOns(add_ons, due, storedBy(last));
@@ -165,8 +166,11 @@ function wholePeriod(
     const { done, failed } = rate([metered]);
     const [rated] = done;
     if (!rated) throw new Error(failed[0]?.message ?? "Cannot rate the period");
-    const recorded = records.flatMap(({ lines }) => lines);
-    return periodDifferences(rated.lines, recorded, currency);
+    const { timeline } = subscription;
+    const compared = comparedLines(due.part, rated.lines, records, (id) =>
+      timeline.some(({ billing_model: m }) => m.id === id && m.fee_timing === "in_advance"),
+    );
+    return periodDifferences(compared.expected, compared.recorded, currency);
   };
 }
 

@@ -4,14 +4,14 @@ import { sortLines } from "./charges.ts";
 
 /**
  * The key of a charge: lines of one kind, model and stretch, for as many of its days, are the same charge. A setup fee
- * is the same however long its stretch is.
+ * is the same however long its stretch is, and the fee of an interval wherever another time zone puts its end.
  */
 export function lineKey(line: BillLine): string {
-  const { kind, billing_model_id, add_on_id, from, to, proration, charge_code, match, trial } = line;
-  const end = kind === "setup" ? "" : to;
+  const { kind, billing_model_id, add_on_id, from, to, proration, charge_code, match } = line;
+  const end = kind === "setup" || line.fee_interval ? "" : to;
   // An add-on goes on through changes of the plan.
   const owner = add_on_id ?? billing_model_id;
-  const key = [kind, owner, from, end, proration?.numerator, ...(trial ? ["trial"] : [])].join(" ");
+  const key = [kind, owner, from, end, proration?.numerator, ...(line.trial ? ["trial"] : [])].join(" ");
   return charge_code === undefined ? key : `${key} ${charge_code} ${JSON.stringify(match)}`;
 }
 
@@ -102,6 +102,9 @@ function isEmptyLine({ kind, amount, quantity, event_count }: BillLine): boolean
  *   of its segment changed) is reversed; a new one is added whole; one that grew or shrank adds the
  *   difference; one that moves no money, units or events is left out.
  *
+ * `is_first_of_all`: whether the record is the period's own, though some of its lines were billed in advance. It has
+ * every line that is new, zero ones too.
+ *
  * So the lines of all records add up to the expected ones, and once the difference is recorded, taking it
  * again finds nothing. The order of either list does not matter.
  *
@@ -114,6 +117,7 @@ export function adjustmentLines(
   expected: readonly BillLine[],
   recorded: readonly BillLine[],
   currency: string,
+  is_first_of_all = false,
 ): BillLine[] {
   if (recorded.length === 0) return sortLines(expected);
   const before = netByLine(recorded, currency);
@@ -127,5 +131,6 @@ export function adjustmentLines(
   const removed = [...before]
     .filter(([key]) => !wanted.has(key))
     .map(([, line]) => withDescription("Reversal", negative(line, currency)));
-  return sortLines([...now, ...removed].filter((line) => !isEmptyLine(line)));
+  const isNew = (line: BillLine) => is_first_of_all && !before.has(lineKey(line));
+  return sortLines([...now, ...removed].filter((line) => isNew(line) || !isEmptyLine(line)));
 }

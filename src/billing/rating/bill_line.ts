@@ -48,6 +48,9 @@ export const BillLine = Type.Object(
     skipped_events: Type.Optional(
       Type.Integer({ description: "events without a value that the meter could read" }),
     ),
+    fee_interval: Type.Optional(
+      oneOf(["quarter", "half_year", "year"], "how long a fee beyond a month is for"),
+    ),
     trial: Type.Optional(Type.Boolean({ description: "part of a trial, which costs nothing" })),
   },
   { title: "BillLine" },

@@ -5,7 +5,6 @@ import {
   isZero,
   multiply,
   roundMoney,
-  roundQuotient,
   subtract,
   sum,
 } from "../../core/money.ts";
@@ -14,8 +13,9 @@ import { type PriceTerms, withoutPrices } from "../billing_models/price_terms.ts
 import { billLine, type BillLine, LINE_KINDS } from "./bill_line.ts";
 import { addOnLines, type UsedAddOn } from "./add_on_lines.ts";
 import { type ChargedSegment, chargeLines, commitmentLines } from "./charge_lines.ts";
+import { FEE_FIELDS, feeLine, prorated, setupLines } from "./fees.ts";
 import { requireField, UNIT_CHARGES, withoutFlatFees } from "./unit_prices.ts";
-import { joinStretches, type Proration, type Segment, stretchesOf } from "./segments.ts";
+import { joinStretches, type Segment, stretchesOf } from "./segments.ts";
 
 /** The usage of a segment: the sum of its events (corrections may make it negative) and their proof. */
 export interface Usage {
@@ -38,10 +38,8 @@ export interface CreditMonth {
   readonly overage: readonly { readonly segment: Segment; readonly credits: bigint }[];
 }
 
-/** How a type charges a month's fee, and usage before its limits. */
+/** How a type charges usage before its limits. */
 interface Charges {
-  /** The field of the fee; `price` is that of one unit or package where it is not the fee. */
-  readonly fee: "price" | "recurring_fee";
   readonly usage: (model: PriceTerms, units: Decimal, of: string) => Decimal;
   /** The usage line's description, after the model's name. */
   readonly terms: (model: PriceTerms) => string;
@@ -52,49 +50,22 @@ const free = ({ free_units }: PriceTerms) => (isZero(free_units) ? "" : `, ${fre
 const noCharges = () => "0";
 
 const CHARGES: Readonly<Record<BillingType, Charges>> = {
-  flat: { fee: "price", usage: noCharges, terms: () => "usage, included" },
+  flat: { usage: noCharges, terms: () => "usage, included" },
   per_unit: {
-    fee: "recurring_fee",
     usage: UNIT_CHARGES.per_unit,
     terms: (model) => `usage${free(model)}`,
   },
   graduated: {
-    fee: "price",
     usage: UNIT_CHARGES.graduated,
     terms: () => "usage, graduated tiers",
   },
-  volume: { fee: "price", usage: UNIT_CHARGES.volume, terms: () => "usage, volume tiers" },
+  volume: { usage: UNIT_CHARGES.volume, terms: () => "usage, volume tiers" },
   package: {
-    fee: "recurring_fee",
     usage: UNIT_CHARGES.package,
     terms: (model) => `usage in packages of ${model.package_size}${free(model)}`,
   },
-  credit: { fee: "price", usage: noCharges, terms: () => "usage, paid with credits" },
+  credit: { usage: noCharges, terms: () => "usage, paid with credits" },
 };
-
-/** value × days / days of the period, rounded once. */
-function prorated(value: Decimal, { numerator, denominator }: Proration, currency: string): Decimal {
-  return roundQuotient(multiply(value, String(numerator)), String(denominator), currency);
-}
-
-/** The fee by its days, none without a day. A flat or credit plan shows its fee even when it is zero. */
-function feeLine(segment: Segment): BillLine | null {
-  const { model, proration, is_trial } = segment;
-  const fee = model[CHARGES[model.billing_type].fee];
-  const is_plan = model.billing_type === "flat" || model.billing_type === "credit";
-  if (proration.numerator === 0 || (isZero(fee) && !is_plan)) return null;
-  const { numerator, denominator } = proration;
-  const days = numerator < denominator ? `, ${numerator} of ${denominator} days` : "";
-  const charged = is_trial ? "0" : fee;
-  const amount = prorated(charged, proration, model.currency);
-  return billLine(segment, {
-    kind: "fee",
-    description: `monthly fee${days}`,
-    unit_price: charged,
-    amount,
-    proration,
-  });
-}
 
 /**
  * The usage of a stretch, whole: before the cap. A line for each of its segments, whose events it proves; free
@@ -107,7 +78,8 @@ function usageLines(parts: readonly UsedSegment[], owns_a_day: boolean): BillLin
     const { model } = segment;
     const { event_count, usage_digest, skipped_events = 0, is_additive = true } = counted;
     const is_metered = model.billing_type !== "flat" && model.billing_type !== "credit";
-    const { fee, usage, terms } = CHARGES[model.billing_type];
+    const { usage, terms } = CHARGES[model.billing_type];
+    const fee = FEE_FIELDS[model.billing_type];
     // Corrections may exceed what they correct: rated as zero.
     const quantity = atLeastZero(counted.units);
     if (!is_additive) [units, charged, is_first] = ["0", "0", true];
@@ -158,7 +130,8 @@ function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
  * day has no fee of any kind. Decision 0130.
  */
 export function rateStretch(stretch: readonly [UsedSegment, ...UsedSegment[]]): BillLine[] {
-  const fee = feeLine(joinStretches(stretch));
+  const unbroken = joinStretches(stretch);
+  const fee = unbroken.model.fee_interval === "month" ? feeLine(unbroken) : null;
   const parts = stretch[0].segment.is_trial ? freeOfCharge(stretch) : stretch;
   const whole = joinStretches(parts);
   const { currency } = whole.model;
@@ -175,17 +148,6 @@ function freeOfCharge([first, ...rest]: readonly [UsedSegment, ...UsedSegment[]]
   const model = withoutPrices(first.segment.model);
   const withModel = (part: UsedSegment) => ({ ...part, segment: { ...part.segment, model } });
   return [withModel(first), ...rest.map(withModel)];
-}
-
-/** The setup fee of the plan under which a subscription begins: the first that owns a day. Decision 0242. */
-function setupLines(stretches: readonly [UsedSegment, ...UsedSegment[]][]): BillLine[] {
-  if (!stretches[0]?.[0].segment.is_first) return [];
-  const first = stretches.map(joinStretches).find(({ proration }) => proration.numerator > 0);
-  if (!first || isZero(first.model.setup_fee)) return [];
-  const { model, from, to } = first;
-  const { setup_fee: unit_price, currency } = model;
-  const amount = roundMoney(unit_price, currency);
-  return [billLine({ model, from, to }, { kind: "setup", description: "setup fee", unit_price, amount })];
 }
 
 /** The lines that bring what a stretch's own usage comes to within the model's limits. */
@@ -232,7 +194,8 @@ export interface Rating {
 
 /**
  * Rates a period: every stretch under one plan, its overage and its add-ons. `currency` is the subscription's, `credits`
- * the month's (null when no credit plan was in force). Errors: throws on a model in another currency, or a credit plan
+ * the month's (null when no credit plan was in force), `interval_fees` those of intervals that begin with it. Errors:
+ * throws on a model in another currency, or a credit plan
  * without its credits.
  */
 export function rate(
@@ -240,6 +203,7 @@ export function rate(
   currency: string,
   credits: CreditMonth | null,
   add_ons: readonly UsedAddOn[] = [],
+  interval_fees: readonly BillLine[] = [],
 ): Rating {
   for (const { model } of used.map(({ segment }) => segment)) {
     if (model.currency !== currency) {
@@ -252,6 +216,7 @@ export function rate(
   const stretches = stretchesOf(used);
   const lines = [
     ...setupLines(stretches),
+    ...interval_fees,
     ...stretches.flatMap(rateStretch),
     ...(credits ? overageLines(credits) : []),
     ...add_ons.flatMap(addOnLines),
@@ -283,6 +248,6 @@ const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 function sortKey({ from, to, kind, billing_model_id, proration }: BillLine): string {
   const model = String(billing_model_id).padStart(16, "0");
-  const days = String(proration?.numerator ?? 0).padStart(2, "0");
+  const days = String(proration?.numerator ?? 0).padStart(3, "0");
   return [from, to, LINE_KINDS.indexOf(kind), model, days].join(" ");
 }

@@ -29,7 +29,7 @@ export interface Segment {
 }
 
 /** The life of a subscription; `trial_days`: its own, in place of its model's. */
-interface Life {
+export interface Life {
   readonly started_at: Temporal.Instant;
   readonly ends_at: Temporal.Instant | null;
   readonly trial_days?: number | null;

@@ -2,11 +2,10 @@ import { type Static, Type } from "@sinclair/typebox";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { DecimalText } from "../decimals.ts";
 import { BillLine } from "../rating/bill_line.ts";
+import { RECORD_KINDS } from "../rating/billed_parts.ts";
 import { Subscription } from "../subscriptions/model.ts";
 
-export const RECORD_KINDS = ["period", "adjustment"] as const;
-
-/** A bill: what a subscription owes for a period, or a later adjustment of it. Never edited. */
+/** A bill: what a subscription owes for a period, in advance or after it, or a later adjustment. Never edited. */
 export const BillingRecord = Type.Object(
   {
     id: Id,
@@ -14,7 +13,7 @@ export const BillingRecord = Type.Object(
     billing_model_id: Type.Integer({ minimum: 1, description: "the model in force at the period's end" }),
     company_id: Id,
     kind: oneOf(RECORD_KINDS),
-    sequence: Type.Integer({ minimum: 0, description: "0 for the period's own record, then 1, 2, …" }),
+    sequence: Type.Integer({ minimum: 0, description: "the period's records in order: 0, 1, 2, …" }),
     adjusts_billing_record_id: nullable(Id),
     billing_run_id: nullable(Id),
     currency: Type.String(),

@@ -1,4 +1,20 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, lt, lte, max, min, or, type SQL } from "drizzle-orm";
+import {
+  and,
+  asc,
+  count,
+  desc,
+  eq,
+  gt,
+  gte,
+  inArray,
+  lt,
+  lte,
+  max,
+  min,
+  or,
+  type SQL,
+  sql,
+} from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import type { Bounds } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
@@ -9,6 +25,7 @@ import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
+import type { RecordKind } from "../rating/billed_parts.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { ClosedPeriods } from "../subscriptions/due_periods.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
@@ -17,9 +34,9 @@ import { subscriptionTable } from "../subscriptions/tables.ts";
 import { BillingRecord, type BillingRecordDetail } from "./model.ts";
 import { billingRecordTable } from "./tables.ts";
 
-// Periods that have a record.
+// Periods that have a record. One is closed when its own is there; before that it may have records in advance.
 
-/** How many periods of each subscription have a record, where the first one starts, and the last one. */
+/** How many periods of each subscription are closed, where the first one starts, and the last one. */
 export async function listClosedPeriods(
   tx: ReadTx,
   subscription_ids: readonly number[],
@@ -34,7 +51,7 @@ export async function listClosedPeriods(
       last_end: max(t.billingEndAt),
     })
     .from(t)
-    .where(and(ofSubscriptions(tx, subscription_ids), eq(t.sequence, 0)))
+    .where(and(ofSubscriptions(tx, subscription_ids), eq(t.kind, "period")))
     .groupBy(t.subscription_id);
   return new Map(
     rows.flatMap(({ subscription_id, count: periods, first_start, last_start, last_end }) => {
@@ -46,9 +63,55 @@ export async function listClosedPeriods(
 }
 
 /** The bounds of each subscription's periods that have a record, ascending; `touching`: only those that do. */
-export async function listRecordedBounds(
+export function listRecordedBounds(
   tx: ReadTx,
   subscription_ids: readonly number[],
+  touching?: Bounds,
+): Promise<Map<number, Bounds[]>> {
+  return listBounds(tx, subscription_ids, eq(tx.q.use(billingRecordTable).sequence, 0), touching);
+}
+
+/** The bounds of each subscription's closed periods, ascending. */
+export function listClosedBounds(
+  tx: ReadTx,
+  subscription_ids: readonly number[],
+): Promise<Map<number, Bounds[]>> {
+  return listBounds(tx, subscription_ids, eq(tx.q.use(billingRecordTable).kind, "period"));
+}
+
+/** A period with records, but not yet its own. */
+export interface BegunPeriod {
+  readonly bounds: Bounds;
+  /** Whether what is billed in advance is on record. */
+  readonly has_advance: boolean;
+}
+
+/** Each subscription's periods with records that are not closed. */
+export async function listBegunPeriods(
+  tx: ReadTx,
+  subscription_ids: readonly number[],
+): Promise<Map<number, BegunPeriod[]>> {
+  const t = tx.q.use(billingRecordTable);
+  const { subscription_id, billingStartAt } = t;
+  const countOf = (kind: RecordKind) => count(sql`CASE WHEN ${t.kind} = ${kind} THEN 1 END`);
+  const rows = await tx.q
+    .select({ subscription_id, billingStartAt, end: max(t.billingEndAt), advances: countOf("advance") })
+    .from(t)
+    .where(ofSubscriptions(tx, subscription_ids))
+    .groupBy(subscription_id, billingStartAt)
+    .having(eq(countOf("period"), 0));
+  const begun = rows.flatMap(({ subscription_id: id, billingStartAt: start, end, advances }) =>
+    end === null
+      ? []
+      : [{ id, bounds: { from: instant(start), to: instant(end) }, has_advance: advances > 0 }],
+  );
+  return Map.groupBy(begun, ({ id }) => id);
+}
+
+async function listBounds(
+  tx: ReadTx,
+  subscription_ids: readonly number[],
+  which: SQL | undefined,
   touching?: Bounds,
 ): Promise<Map<number, Bounds[]>> {
   const t = tx.q.use(billingRecordTable);
@@ -56,7 +119,7 @@ export async function listRecordedBounds(
   const touches = touching && [gt(billingEndAt, iso(touching.from)), lt(billingStartAt, iso(touching.to))];
   const rows = await selectRows(tx.q, t, {
     columns: { subscription_id, billingStartAt, billingEndAt },
-    where: and(ofSubscriptions(tx, subscription_ids), eq(t.sequence, 0), ...(touches ?? [])),
+    where: and(ofSubscriptions(tx, subscription_ids), which, ...(touches ?? [])),
     order: [asc(subscription_id), asc(billingStartAt)],
   });
   const groups = Map.groupBy(rows, (row) => row.subscription_id);
@@ -79,7 +142,7 @@ export type RecordedCount = Pick<
 };
 
 /**
- * The periods that have a record and ended, or whose last record was written, after an instant; or the others,
+ * The closed periods that ended, or whose last record was written, after an instant; or the others,
  * settled by then.
  */
 export async function listCountedPeriods(
@@ -90,6 +153,7 @@ export async function listCountedPeriods(
   const t = tx.q.use(billingRecordTable);
   const { subscription_id, billingStartAt } = t;
   const [ended, written] = [max(t.billingEndAt), max(t.created_at)];
+  const is_closed = gt(count(sql`CASE WHEN ${t.kind} = ${"period"} THEN 1 END`), 0);
   const wanted =
     "open_since" in which
       ? or(gt(ended, iso(which.open_since)), gt(written, iso(which.open_since)))
@@ -106,7 +170,7 @@ export async function listCountedPeriods(
     .from(t)
     .where(ofSubscriptions(tx, subscription_ids))
     .groupBy(subscription_id, billingStartAt)
-    .having(wanted);
+    .having(and(is_closed, wanted));
   return rows.flatMap(({ billingEndAt, usage_until, last_written, ...row }) =>
     billingEndAt === null || usage_until === null || last_written === null
       ? []
@@ -150,6 +214,7 @@ export interface RecordedPart {
   id: number;
   subscription_id: number;
   billingStartAt: IsoInstant;
+  kind: RecordKind;
   sequence: number;
   usage_until: IsoInstant;
   usage_seq: number | null;
@@ -158,9 +223,9 @@ export interface RecordedPart {
 }
 
 const partColumns = oncePerDialect((q) => {
-  const { id, subscription_id, billingStartAt, sequence, ...t } = q.use(billingRecordTable);
+  const { id, subscription_id, billingStartAt, kind, sequence, ...t } = q.use(billingRecordTable);
   const { usage_until, usage_seq, lines, created_at } = t;
-  return { id, subscription_id, billingStartAt, sequence, usage_until, usage_seq, lines, created_at };
+  return { id, subscription_id, billingStartAt, kind, sequence, usage_until, usage_seq, lines, created_at };
 });
 
 /** The records of periods that start at `starts`, first to last. */
@@ -185,7 +250,7 @@ type StoredRecord = Omit<BillingRecord, "billedUnits"> & { billedUnits: string; 
 /** Writes the records whose place is free, and returns those: another run may have been first. */
 export async function insertRecords(
   { q, now }: Tx,
-  records: readonly (NewRecord & { usage_seq: number })[],
+  records: readonly (NewRecord & { usage_seq: number | null })[],
 ): Promise<(BillingRecord & { lines: BillLine[] })[]> {
   const t = q.use(billingRecordTable);
   const stamps = stamped(now);

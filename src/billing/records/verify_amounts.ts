@@ -10,6 +10,7 @@ import type { BillLine } from "../rating/bill_line.ts";
 import { chargeLines, commitmentLines } from "../rating/charge_lines.ts";
 import type { ModelOf } from "./terms_of_lines.ts";
 import { billedUnits, limitLines, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
+import { feeLine } from "../rating/fees.ts";
 import type { Proration, Segment } from "../rating/segments.ts";
 
 /** The amounts of a record, and the lines that they follow from. */
@@ -93,6 +94,10 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
   const charge = charges.get(lineKey(line)) ?? line;
   if (line.kind === "setup")
     return { unit_prices: [model.setup_fee], amounts: [roundMoney(model.setup_fee, model.currency)] };
+  if (line.kind === "fee") {
+    const expected = feeLine(segmentOf(line, model, line.proration ?? ONE_DAY).segment);
+    return { unit_prices: [expected?.unit_price ?? line.unit_price], amounts: [expected?.amount ?? "0"] };
+  }
   if (line.kind === "overage") {
     const unit_price = model.credit_plan?.overage_rate ?? null;
     const amount = roundMoney(multiply(charge.quantity, unit_price ?? "0"), model.currency);

@@ -1,9 +1,19 @@
-import type { Period } from "../../core/periods.ts";
+import {
+  monthsBetween,
+  type Period,
+  periodContaining,
+  periodsFrom,
+  type ZoneTimeline,
+} from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
+import { type FeeInterval, MONTHS_OF } from "../billing_models/fee_terms.ts";
 import { priceTermsOf } from "../billing_models/price_terms.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
 import { type AddOnStretch, addOnStretches, type BookedAddOn } from "../rating/add_on_lines.ts";
-import { type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
+import type { BilledPart } from "../rating/billed_parts.ts";
+import type { BillLine } from "../rating/bill_line.ts";
+import { intervalFees, intervalsBeginning } from "../rating/fees.ts";
+import { type Life, type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
 
 /** A subscription with the terms that it is billed by. */
 export interface BillableSubscription {
@@ -21,12 +31,64 @@ export interface BillableSubscription {
   add_ons: readonly BookedAddOn[];
 }
 
-/** A period of a subscription to bill; the subscription as it was read. */
-export interface DuePeriod {
+/** A period of a subscription; the subscription as it was read. */
+export interface SubscriptionPeriod {
   readonly subscription: BillableSubscription;
   readonly period: Period;
+}
+
+/** A period to bill. */
+export interface DuePeriod extends SubscriptionPeriod {
+  /** The periods of each interval beyond a month that begins with it, where a fee is for so long. */
+  readonly intervals: readonly FeeMonths[];
+  /** What is billed of it. */
+  readonly part: BilledPart;
   /** Whether an adjustment that moves no money waits for the next bill. */
   readonly is_quiet?: boolean;
+}
+
+interface FeeMonths {
+  readonly interval: FeeInterval;
+  readonly months: readonly Period[];
+}
+
+/** A period to bill. Intervals of fees are counted from the subscription's first period. Decision 0243. */
+export function duePeriod(
+  subscription: BillableSubscription,
+  period: Period,
+  zones: ZoneTimeline,
+  part: BilledPart = "whole",
+): DuePeriod {
+  return { subscription, period, part, intervals: intervalsOf(subscription, period, zones) };
+}
+
+function intervalsOf(subscription: BillableSubscription, period: Period, zones: ZoneTimeline): FeeMonths[] {
+  const { started_at, billing_anchor_day: anchor_day } = subscription;
+  if (subscription.timeline.every(({ billing_model }) => billing_model.fee_interval === "month")) return [];
+  const first = periodContaining(instant(started_at), anchor_day, zones);
+  const intervals = intervalsBeginning(timelineOf(subscription), monthsBetween(first, period));
+  return intervals.map((interval) => ({
+    interval,
+    months: periodsFrom(period, MONTHS_OF[interval], anchor_day, zones),
+  }));
+}
+
+/** The fees of the intervals beyond a month that begin with a period. */
+export function intervalFeesOf({ subscription, intervals }: DuePeriod): BillLine[] {
+  return intervals.flatMap(({ interval, months }) =>
+    intervalFees(interval, months, timelineOf(subscription), lifeOf(subscription)),
+  );
+}
+
+/** Whether anything of a period may be billed in advance. */
+export function mayBillInAdvance({ subscription, intervals }: DuePeriod): boolean {
+  return (
+    intervals.length > 0 ||
+    subscription.timeline.some(
+      ({ billing_model: { fee_interval, fee_timing } }) =>
+        fee_timing === "in_advance" && fee_interval === "month",
+    )
+  );
 }
 
 /** The models of a subscription and from when each is in force. */
@@ -38,13 +100,16 @@ export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">)
 }
 
 /** The segments of a period: its stretches under one model each. */
-export function segmentsOf({ subscription, period }: DuePeriod): Segment[] {
-  const { started_at, ends_at, trial_days } = subscription;
-  return segments(period, timelineOf(subscription), {
+export function segmentsOf({ subscription, period }: SubscriptionPeriod): Segment[] {
+  return segments(period, timelineOf(subscription), lifeOf(subscription));
+}
+
+function lifeOf({ started_at, ends_at, trial_days }: BillableSubscription): Life {
+  return {
     trial_days,
     started_at: instant(started_at),
     ends_at: ends_at === null ? null : instant(ends_at),
-  });
+  };
 }
 
 /** The segments of a period, and its stretches with add-ons. */

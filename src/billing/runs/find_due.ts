@@ -5,7 +5,13 @@ import type { ReadTx } from "../../store/store.ts";
 import { readsBefore } from "../../usage_store/meter.ts";
 import { namedMeters } from "../billing_models/price_terms.ts";
 import { findMeters } from "../meters/queries.ts";
-import { listClosedPeriods, listCountedPeriods, listRecordedBounds } from "../records/queries.ts";
+import {
+  listBegunPeriods,
+  listClosedBounds,
+  listClosedPeriods,
+  listCountedPeriods,
+  listRecordedBounds,
+} from "../records/queries.ts";
 import {
   type DuePeriods,
   hasNoUsage,
@@ -13,7 +19,13 @@ import {
   namedPeriod,
   unbilledPeriods,
 } from "../subscriptions/due_periods.ts";
-import { type BillableSubscription, type DuePeriod, timelineOf } from "./billable.ts";
+import {
+  type BillableSubscription,
+  type DuePeriod,
+  duePeriod,
+  mayBillInAdvance,
+  timelineOf,
+} from "./billable.ts";
 import type { BillingJob } from "./billing_job.ts";
 
 /** What is looked for, and where it is told what is not due and what can't be read. */
@@ -32,9 +44,13 @@ export async function findDuePeriods(
   const find = await duePeriods(run, batch, zones);
   return batch.flatMap((subscription) => {
     try {
-      const { due, not_due } = find(subscription);
+      const { due, not_due, running } = find(subscription);
       progress.count("not_due", not_due);
-      return due.map((period): DuePeriod => ({ subscription, period }));
+      const begins = running === null ? [] : [duePeriod(subscription, running, zones, "advance")];
+      return [
+        ...due.map((period) => duePeriod(subscription, period, zones)),
+        ...begins.filter(mayBillInAdvance),
+      ];
     } catch (error) {
       progress.fail(subscription.id, null, error instanceof Error ? error.message : String(error));
       return [];
@@ -62,13 +78,21 @@ async function duePeriods(
   });
   const is_gapless = new Set(gapless.map(({ id }) => id));
   const gappy = ids.filter((id) => !is_gapless.has(id));
-  const all = gappy.length === 0 ? new Map<number, Bounds[]>() : await listRecordedBounds(tx, gappy);
+  const all = gappy.length === 0 ? new Map<number, Bounds[]>() : await listClosedBounds(tx, gappy);
+  const begun_periods = await listBegunPeriods(tx, ids);
   return (subscription) => {
     const own = closed.get(subscription.id);
+    const of_subscription = begun_periods.get(subscription.id) ?? [];
+    const begun = of_subscription.map(({ bounds }) => bounds);
     const recorded = is_gapless.has(subscription.id)
-      ? { bounds: own ? [own.last] : [], is_gapless: true }
-      : { bounds: all.get(subscription.id) ?? [], is_gapless: false };
-    return unbilledPeriods(subscription, zones, recorded, now, config.billing_grace);
+      ? { bounds: own ? [own.last] : [], is_gapless: true, begun }
+      : { bounds: all.get(subscription.id) ?? [], is_gapless: false, begun };
+    const found = unbilledPeriods(subscription, zones, recorded, now, config.billing_grace);
+    // What is billed in advance follows every change at once: it need not be looked at again.
+    const is_billed = of_subscription.some(
+      ({ bounds, has_advance }) => has_advance && found.running?.from.equals(bounds.from),
+    );
+    return is_billed ? { ...found, running: null } : found;
   };
 }
 
@@ -105,7 +129,7 @@ async function latePeriods(
     const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
     const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
     const is_quiet = hasNoUsage(subscription, zones, instant(last_written), now, config.billing_grace);
-    return [{ subscription, period, is_quiet }];
+    return [{ ...duePeriod(subscription, period, zones), is_quiet }];
   });
 }
 

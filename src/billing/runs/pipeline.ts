@@ -10,9 +10,9 @@ import type { ReadTx, Tx } from "../../store/store.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findMeters } from "../meters/queries.ts";
-import { adjustmentLines } from "../rating/adjustment.ts";
 import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
+import { missingRecord } from "../rating/billed_parts.ts";
 import { billedUnits, rate as rateSegments, total, type UsedSegment } from "../rating/charges.ts";
 import { creditMonth } from "../rating/credit_month.ts";
 import type { Segment } from "../rating/segments.ts";
@@ -24,9 +24,10 @@ import {
   type RecordedPart,
   toRecord,
 } from "../records/queries.ts";
-import { type DuePeriod, stretchesIn } from "./billable.ts";
+import { type DuePeriod, intervalFeesOf, stretchesIn } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import type { RunRecord } from "./model.ts";
+import { NO_EVENTS } from "../rating/adjustment.ts";
 import { namedMeters } from "../billing_models/price_terms.ts";
 import { ChargeMeasures } from "../meters/measure_charges.ts";
 import { deleteBilled } from "./unbilled_queries.ts";
@@ -65,7 +66,12 @@ type UnwrittenPeriod =
 
 type ComparedPeriod =
   | UnwrittenPeriod
-  | (RatedPeriod & { readonly result: "ready"; readonly record: NewRecord });
+  | (RatedPeriod & {
+      readonly result: "ready";
+      readonly record: NewRecord;
+      /** The number of the last event that the period's records have counted with this one. */
+      readonly counted_seq: number | null;
+    });
 
 /** What became of a period at the end of the pipeline. */
 export type Outcome =
@@ -102,6 +108,20 @@ export async function rateDue(ctx: MeterContext, due: readonly DuePeriod[]): Pro
   return { ...rated, failed: [...metered.failed, ...rated.failed] };
 }
 
+/** The stages `segment` and `rate` of what is billed in advance, which no usage changes. */
+export async function rateInAdvance(due: readonly DuePeriod[]): Promise<Staged<RatedPeriod>> {
+  const segmented = await segment(due);
+  const rated = rate(segmented.done.map(unused));
+  return { ...rated, failed: [...segmented.failed, ...rated.failed] };
+}
+
+/** A period of which no usage is counted. */
+function unused(period: SegmentedPeriod): MeteredPeriod {
+  const usage = { units: "0", event_count: 0, usage_digest: NO_EVENTS };
+  const used = period.segments.map((part) => ({ segment: part, usage }));
+  return { ...period, used, used_add_ons: [], usage_until: iso(period.period.from), usage_seq: 0 };
+}
+
 async function segment(due: readonly DuePeriod[]): Promise<Staged<SegmentedPeriod>> {
   const done: SegmentedPeriod[] = [];
   const failed: FailedPeriod[] = [];
@@ -117,8 +137,9 @@ async function segment(due: readonly DuePeriod[]): Promise<Staged<SegmentedPerio
  * Counts the usage of all segments by one query to the usage store, which reads each event once, however many
  * periods there are. Errors: those of the usage store.
  */
-async function meter(ctx: MeterContext, periods: readonly SegmentedPeriod[]): Promise<MeteredPeriod[]> {
-  if (periods.length === 0) return [];
+async function meter(ctx: MeterContext, all: readonly SegmentedPeriod[]): Promise<MeteredPeriod[]> {
+  const periods = all.filter(({ part }) => part !== "advance");
+  if (periods.length === 0) return all.map(unused);
   const { actor, usage, config, now } = ctx;
   const { company_id } = scopeOf(actor);
   const measures = new ChargeMeasures(
@@ -147,7 +168,8 @@ async function meter(ctx: MeterContext, periods: readonly SegmentedPeriod[]): Pr
   const stored_by = { created_until_ms: until.epochMilliseconds, last_seq: usage_seq };
   const totals = (await usage.totals(company_id, windows, { ...stored_by, timeout_ms })).values();
   await measures.ask(usage, { company_id, ...stored_by }, timeout_ms);
-  return periods.map((period) => {
+  return all.map((period) => {
+    if (period.part === "advance") return unused(period);
     const used = period.segments.map((part) => {
       const counted = totals.next().value;
       if (!counted) throw new Error("Cannot rate a segment: its usage was not counted");
@@ -163,7 +185,8 @@ export function rate(metered: readonly MeteredPeriod[]): Staged<RatedPeriod> {
   return attemptEach(metered, (period) => {
     const { used, used_add_ons, subscription } = period;
     const { currency } = subscription.billing_model;
-    const { lines } = rateSegments(used, currency, creditMonth(used, period.period), used_add_ons);
+    const credits = creditMonth(used, period.period);
+    const { lines } = rateSegments(used, currency, credits, used_add_ons, intervalFeesOf(period));
     return { ...period, lines };
   });
 }
@@ -192,7 +215,10 @@ export async function diff(
     if (parts.some((part) => hasNewerCount(part, period))) return [{ ...period, result: "outdated" }];
     const record = nextRecord(tx.scope, options, period, parts);
     const is_due = record !== null && !(period.is_quiet && isFreeOfCharge(record));
-    return [is_due ? { ...period, result: "ready", record } : { ...period, result: "unchanged" }];
+    const counted_seq = countedBy(period, parts).usage_seq;
+    return [
+      is_due ? { ...period, result: "ready", record, counted_seq } : { ...period, result: "unchanged" },
+    ];
   });
   return [...done.flat(), ...failed];
 }
@@ -200,10 +226,14 @@ export async function diff(
 /** Writes the missing records whose place is still free, with their domain events. */
 export async function write(tx: Tx, compared: readonly ComparedPeriod[]): Promise<Outcome[]> {
   const missing = compared.flatMap((period) =>
-    period.result === "ready" ? [{ ...period.record, usage_seq: period.usage_seq }] : [],
+    period.result === "ready" ? [{ ...period.record, usage_seq: period.counted_seq }] : [],
   );
   const records = await insertRecords(tx, missing);
-  await deleteBilled(tx, records);
+  const metered = new Set(compared.filter(({ part }) => part !== "advance").map(periodKey));
+  await deleteBilled(
+    tx,
+    records.filter((record) => metered.has(recordKey(record))),
+  );
   await recordEvents(tx, records.map(eventOf));
   const written = new Map(records.map((record) => [recordKey(record), record]));
   return compared.map((period) => {
@@ -244,8 +274,18 @@ export function dueBy({ dry_run }: RunOptions, now: Temporal.Instant): IsoInstan
 }
 
 /** Whether a record counts events that this period does not: it must not be followed by one that counts less. */
-function hasNewerCount(part: RecordedPart, { usage_until, usage_seq }: MeteredPeriod): boolean {
-  return part.usage_until > usage_until || (part.usage_seq ?? 0) > usage_seq;
+function hasNewerCount(record: RecordedPart, { part, usage_until, usage_seq }: MeteredPeriod): boolean {
+  if (part === "advance") return false;
+  return record.usage_until > usage_until || (record.usage_seq ?? 0) > usage_seq;
+}
+
+/** Up to which events a period's records count with the next one: what is billed in advance counts no more. */
+function countedBy(
+  { part, usage_until, usage_seq }: MeteredPeriod,
+  recorded: readonly RecordedPart[],
+): Pick<RecordedPart, "usage_until" | "usage_seq"> {
+  const last = part === "advance" ? recorded.at(-1) : undefined;
+  return last ?? { usage_until, usage_seq };
 }
 
 /** Whether a record is an adjustment of events and units only, such as those of a package that was begun. */
@@ -257,36 +297,43 @@ function isFreeOfCharge({ kind, totalCharges }: NewRecord): boolean {
 function nextRecord(
   { company_id }: Scope,
   { billing_run_id }: RunOptions,
-  { subscription, period, segments, lines: expected, usage_until }: RatedPeriod,
+  rated: RatedPeriod,
   recorded: readonly RecordedPart[],
 ): NewRecord | null {
+  const { subscription, period, segments, part, lines: expected } = rated;
   const { id, currency } = subscription.billing_model;
-  const on_record = recorded.flatMap((part) => part.lines);
-  const lines = adjustmentLines(expected, on_record, currency);
-  const [first] = recorded;
-  if (first && lines.length === 0) return null;
+  const in_advance = new Set(
+    subscription.timeline
+      .filter(({ billing_model }) => billing_model.fee_timing === "in_advance")
+      .map(({ billing_model }) => billing_model.id),
+  );
+  const found = { expected, records: recorded, currency };
+  const missing = missingRecord(part, found, (model_id) => in_advance.has(model_id));
+  if (missing === null) return null;
+  const { kind, adjusts_billing_record_id } = missing;
+  const lines = [...missing.lines];
   return {
     company_id,
     subscription_id: subscription.id,
     billing_model_id: segments.at(-1)?.model.id ?? id,
     billing_run_id,
-    kind: first ? "adjustment" : "period",
+    kind,
     sequence: (recorded.at(-1)?.sequence ?? -1) + 1,
-    adjusts_billing_record_id: first?.id ?? null,
+    adjusts_billing_record_id,
     currency,
     billedUnits: billedUnits(lines),
     totalCharges: total(lines, currency),
     billingStartAt: iso(period.from),
     billingEndAt: iso(period.to),
     lines,
-    usage_until,
+    usage_until: countedBy(rated, recorded).usage_until,
   };
 }
 
 function eventOf(record: BillingRecord): NewEvent {
   const { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id } = record;
   return {
-    type: kind === "period" ? "billing_record.created" : "billing_record.adjusted",
+    type: kind === "adjustment" ? "billing_record.adjusted" : "billing_record.created",
     data: { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id },
   };
 }

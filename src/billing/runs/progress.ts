@@ -21,6 +21,9 @@ export const NO_COUNTS: RunCounts = {
   late_unbilled: 0,
 };
 
+/** Where records are counted. */
+const COUNTERS = { period: "periods", adjustment: "adjustments", advance: "advances" } as const;
+
 /** The progress of a run: its counts, errors and first records so far. */
 export class Progress {
   readonly #run: BillingRunDetail;
@@ -55,17 +58,17 @@ export class Progress {
   }
 
   count(counter: keyof RunCounts, n = 1): void {
-    this.#counts = { ...this.#counts, [counter]: this.#counts[counter] + n };
+    this.#counts = { ...this.#counts, [counter]: (this.#counts[counter] ?? 0) + n };
   }
 
   record(outcome: Outcome): void {
     if (outcome.result === "failed") {
       this.fail(outcome.subscription.id, iso(outcome.period.from), outcome.message);
     } else if (outcome.result === "written") {
-      this.count(outcome.record.kind === "period" ? "periods" : "adjustments");
+      this.count(COUNTERS[outcome.record.kind]);
       this.#add(outcome.record);
       if (this.#records.length < LIMITS.billing_run_records) this.#records.push(outcome.record);
-    } else {
+    } else if (outcome.part !== "advance") {
       this.count("unchanged");
     }
   }
@@ -110,7 +113,7 @@ export class Progress {
 
   /** Whether the run has nothing to show: no record, no error. */
   isEmpty(): boolean {
-    const { periods, adjustments, late_unbilled } = this.#counts;
-    return periods + adjustments + late_unbilled + this.#errors.length === 0;
+    const { periods, adjustments, late_unbilled, advances = 0 } = this.#counts;
+    return periods + adjustments + advances + late_unbilled + this.#errors.length === 0;
   }
 }

@@ -25,19 +25,23 @@ export interface ClosedPeriods {
   readonly last: Bounds;
 }
 
-/** Bounds of periods that have a record: of all, or of the last one where there is no gap before it. */
+/** Bounds of closed periods: of all, or of the last one where there is no gap before it. */
 export interface RecordedPeriods {
   readonly bounds: readonly Bounds[];
   readonly is_gapless: boolean;
+  /** Bounds of periods that have records, but are not closed. */
+  readonly begun?: readonly Bounds[];
 }
 
 /** Periods to bill, oldest first, and how many more there are that can't be billed yet. */
 export interface DuePeriods {
   readonly due: Period[];
   readonly not_due: number;
+  /** The one of these in which the subscription lives now. */
+  readonly running: Period | null;
 }
 
-const NOTHING_DUE: DuePeriods = { due: [], not_due: 0 };
+const NOTHING_DUE: DuePeriods = { due: [], not_due: 0, running: null };
 
 /**
  * Whether the records run without a gap from the subscription's first period to the last one that has a
@@ -66,7 +70,7 @@ function hasEnded({ ends_at }: BilledLife, { to }: Period, now: Temporal.Instant
 export function unbilledPeriods(
   life: BilledLife,
   zones: ZoneTimeline,
-  { bounds, is_gapless }: RecordedPeriods,
+  { bounds, is_gapless, begun = [] }: RecordedPeriods,
   now: Temporal.Instant,
   grace: Temporal.Duration,
 ): DuePeriods {
@@ -76,13 +80,20 @@ export function unbilledPeriods(
   const last = is_gapless ? bounds.at(-1) : undefined;
   const from = last?.to ?? started_at;
   if (Temporal.Instant.compare(from, until) >= 0) return NOTHING_DUE;
-  const open = [...periodsBetween(from, until, life.billing_anchor_day, zones, bounds)].filter(
+  const open = [...periodsBetween(from, until, life.billing_anchor_day, zones, [...bounds, ...begun])].filter(
     (period) =>
       !bounds.some((closed) => closed.from.equals(period.from)) &&
       Temporal.Instant.compare(period.to, started_at) > 0,
   );
   const due = open.filter((period) => hasEnded(life, period, now.subtract(grace)));
-  return { due, not_due: open.length - due.length };
+  const running = open.find((period) => isRunning(life, period, now)) ?? null;
+  return { due, not_due: open.length - due.length, running };
+}
+
+/** Whether a subscription lives in a period now. */
+function isRunning(life: BilledLife, period: Period, now: Temporal.Instant): boolean {
+  const has_begun = Temporal.Instant.compare(later(period.from, instant(life.started_at)), now) <= 0;
+  return has_begun && !hasEnded(life, period, now);
 }
 
 /**
@@ -100,7 +111,8 @@ export function namedPeriod(
   const first = later(period.from, instant(life.started_at));
   const end = life.ends_at === null ? period.to : earlier(instant(life.ends_at), period.to);
   if (Temporal.Instant.compare(first, end) >= 0) return NOTHING_DUE;
-  return hasEnded(life, period, now) ? { due: [period], not_due: 0 } : { due: [], not_due: 1 };
+  if (hasEnded(life, period, now)) return { due: [period], not_due: 0, running: null };
+  return { due: [], not_due: 1, running: isRunning(life, period, now) ? period : null };
 }
 
 /** The periods with these bounds on record that ended after an instant. */

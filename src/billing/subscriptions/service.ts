@@ -13,6 +13,7 @@ import { checkClient } from "../billing_models/rules.ts";
 import { findClient } from "../../tenancy/clients/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findProduct } from "../products/queries.ts";
+import { adjustAdvances } from "../runs/advances.ts";
 import { CreatedSubscription, SubscriptionDetail } from "./detail.ts";
 import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -87,7 +88,8 @@ export const updateSubscription = operation({
 });
 
 /**
- * Cancels a subscription now or at the end of its running billing period, and plan changes scheduled for later. Errors:
+ * Cancels a subscription now or at the end of its running billing period, and plan changes scheduled for later. What was
+ * billed in advance beyond that is adjusted at once. Errors:
  * not_found, conflict when it has ended, or an end is set already (`now` brings it forward). Decisions 0012, 0065.
  */
 export const cancelSubscription = operation({
@@ -101,6 +103,7 @@ export const cancelSubscription = operation({
       const write = { ...tx, now: monotonicNow(before, tx.now) };
       const end = cancellationTime(before, at, write.now, await queries.listZones(tx));
       await queries.updateSubscription(write, id, end);
+      await adjustAdvances(write, id, end.ends_at);
       const changes = await cancelScheduledChanges(write, id, { from: end.ends_at });
       const after = await detailOf(write, id);
       await recordEvents(write, [

@@ -26,6 +26,8 @@ export function model(given: Partial<PriceTerms> = {}): PriceTerms {
     commitment: null,
     setup_fee: "0",
     trial_days: 0,
+    fee_interval: "month",
+    fee_timing: "in_arrears",
     ...given,
   };
 }

@@ -69,7 +69,8 @@ function write(batches: readonly { events: Event[]; cuts: number[] }[], flat: st
     const recorded = records.flatMap(({ lines }) => lines);
     const lines = adjustmentLines(expectedLines(events, batch.cuts, flat), recorded, "EUR");
     if (records.length > 0 && lines.length === 0) continue;
-    const place = { subscription_id: 1, billingStartAt: START, sequence: records.length };
+    const kind = records.length === 0 ? ("period" as const) : ("adjustment" as const);
+    const place = { subscription_id: 1, billingStartAt: START, kind, sequence: records.length };
     const known = { usage_until: "2024-04-01T01:00:00.001Z", usage_seq: events.length };
     records.push({ id: records.length + 1, ...place, ...known, lines, created_at: START });
   }

@@ -1,0 +1,91 @@
+import { isZero } from "../../core/money.ts";
+import { adjustmentLines } from "./adjustment.ts";
+import type { BillLine } from "./bill_line.ts";
+
+/** The kinds of billing records. */
+export const RECORD_KINDS = ["period", "adjustment", "advance"] as const;
+export type RecordKind = (typeof RECORD_KINDS)[number];
+
+/** What is reconciled of a period: all of it, or what is billed in advance. */
+export type BilledPart = "whole" | "advance";
+
+/** A record of a period, as far as the next one depends on it. */
+interface RecordedLines {
+  readonly id: number;
+  readonly kind: RecordKind;
+  readonly lines: readonly BillLine[];
+}
+
+/** The record that is missing of a period, but for whose it is. */
+export interface MissingRecord {
+  readonly kind: RecordKind;
+  readonly adjusts_billing_record_id: number | null;
+  readonly lines: readonly BillLine[];
+}
+
+const isOfInterval = ({ fee_interval }: BillLine) => fee_interval !== undefined;
+const isFee = ({ kind }: BillLine) => kind === "fee" || kind === "setup";
+
+/**
+ * The lines that are compared to find what is missing of a part of a period. Of what is billed in advance: in a running
+ * period the fees of models in advance, with all fees on record, since no others are there yet; the setup fee with
+ * them, or where it is on record. In a closed one the fees of intervals beyond a month. Decision 0243.
+ */
+export function comparedLines(
+  part: BilledPart,
+  expected: readonly BillLine[],
+  records: readonly RecordedLines[],
+  isInAdvance: (billing_model_id: number) => boolean,
+): { readonly expected: readonly BillLine[]; readonly recorded: readonly BillLine[] } {
+  const on_record = records.flatMap(({ lines }) => lines);
+  if (part === "whole") return { expected, recorded: on_record };
+  if (isClosed(records)) {
+    return { expected: expected.filter(isOfInterval), recorded: on_record.filter(isOfInterval) };
+  }
+  const has_setup = on_record.some(({ kind }) => kind === "setup");
+  const isDue = (line: BillLine) =>
+    isInAdvance(line.billing_model_id) || (line.kind === "setup" && has_setup);
+  return {
+    expected: expected.filter((line) => isFee(line) && isDue(line)),
+    recorded: on_record.filter(isFee),
+  };
+}
+
+/** Whether a period's own record is there. */
+export function isClosed(records: readonly Pick<RecordedLines, "kind">[]): boolean {
+  return records.some(({ kind }) => kind === "period");
+}
+
+/**
+ * The record that is missing of a part of a period, or null when those on record, first to last, are complete. A
+ * closed period always has its own record, zero or not; nothing is billed in advance where that costs nothing.
+ */
+export function missingRecord(
+  part: BilledPart,
+  {
+    expected: all,
+    records,
+    currency,
+  }: {
+    readonly expected: readonly BillLine[];
+    readonly records: readonly RecordedLines[];
+    readonly currency: string;
+  },
+  isInAdvance: (billing_model_id: number) => boolean,
+): MissingRecord | null {
+  const { expected, recorded } = comparedLines(part, all, records, isInAdvance);
+  const kind = nextKind(part, records);
+  const is_own = kind === "period";
+  const lines = adjustmentLines(expected, recorded, currency, is_own && recorded.length > 0);
+  if (!is_own && lines.length === 0) return null;
+  if (kind === "advance" && lines.every(({ amount }) => isZero(amount))) return null;
+  const adjusted = records.find((record) => record.kind === (part === "advance" ? "advance" : "period"));
+  const adjusts = kind === "adjustment" ? (adjusted ?? records[0]) : undefined;
+  return { kind, adjusts_billing_record_id: adjusts?.id ?? null, lines };
+}
+
+function nextKind(part: BilledPart, records: readonly RecordedLines[]): RecordKind {
+  if (isClosed(records)) return "adjustment";
+  if (part === "whole") return "period";
+  return records.some(({ kind }) => kind === part) ? "adjustment" : part;
+}

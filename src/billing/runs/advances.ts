@@ -1,0 +1,36 @@
+import { recordedPeriod } from "../../core/periods.ts";
+import { type IsoInstant, instant } from "../../core/time.ts";
+import type { Tx } from "../../store/store.ts";
+import { hasModelsInAdvance } from "../billing_models/queries.ts";
+import { listBegunPeriods, listRecordedBounds } from "../records/queries.ts";
+import { listZones } from "../subscriptions/queries.ts";
+import { duePeriod } from "./billable.ts";
+import { listBillable } from "./billable_queries.ts";
+import { diff, rateInAdvance, write } from "./pipeline.ts";
+
+/** The longest interval of a fee, and some days. */
+const LONGEST_INTERVAL = Temporal.Duration.from({ hours: 24 * 370 });
+
+/**
+ * Adjusts what was billed in advance of a subscription, by its timeline and its end as they are in this transaction:
+ * of running periods, and of intervals that reach beyond `since`. Returns the ids of the records that it wrote.
+ * Decision 0243.
+ */
+export async function adjustAdvances(tx: Tx, subscription_id: number, since: IsoInstant): Promise<number[]> {
+  if (!(await hasModelsInAdvance(tx))) return [];
+  const ids = [subscription_id];
+  const [subscription] = await listBillable(tx, { ids, limit: 1 });
+  if (!subscription) return [];
+  const zones = await listZones(tx);
+  const begun = (await listBegunPeriods(tx, ids)).get(subscription_id) ?? [];
+  const isBegun = (from: Temporal.Instant) => begun.some(({ bounds }) => bounds.from.equals(from));
+  const earliest = instant(since).subtract(LONGEST_INTERVAL);
+  const due = ((await listRecordedBounds(tx, ids)).get(subscription_id) ?? [])
+    .filter(({ from }) => isBegun(from) || Temporal.Instant.compare(from, earliest) > 0)
+    .map((bounds) => recordedPeriod(bounds, subscription.billing_anchor_day, zones))
+    .map((period) => duePeriod(subscription, period, zones, "advance"));
+  const { done, failed } = await rateInAdvance(due);
+  if (failed[0]) throw new Error(failed[0].message);
+  const outcomes = await write(tx, await diff(tx, { billing_run_id: null, dry_run: false }, done));
+  return outcomes.flatMap((outcome) => (outcome.result === "written" ? (outcome.record.id ?? []) : []));
+}
