@@ -25,6 +25,10 @@ export const LIMITS = {
   billing_model_changes: 1_000,
   /** How far ahead a change may be scheduled. */
   change_years_ahead: 100,
+  /** Subscriptions that a migration may name, those whose ids are read at once, and errors that it lists. */
+  migration_subscriptions: 1_000,
+  migration_batch: 100,
+  migration_errors: 1_000,
   /** Plan changes that are applied in one transaction, where no closed period is adjusted. */
   changes_batch: 50,
   /** Subscriptions whose credits are counted in one query. */

@@ -28,6 +28,8 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   subscription_add_ons: { plain: ["adjustment_billing_record_ids"] },
   subscriptions: { person: ["name", "external_subscription_id"] },
   billing_model_changes: { text: ["last_error"], plain: ["adjustment_billing_record_ids"] },
+  // Its errors are those of our own rules: ids, models and instants.
+  billing_model_migrations: { plain: ["at", "subscription_ids", "counts", "errors"] },
   billing_runs: { text: ["errors"], plain: ["period", "counts", "totals"] },
   // A line's description is made of its billing model's name and prices.
   billing_records: { company: ["lines"], plain: ["currency"] },

@@ -45,6 +45,7 @@ import { featureRoutes } from "../billing/features/routes.ts";
 import { meterRoutes } from "../billing/meters/routes.ts";
 import { productRoutes } from "../billing/products/routes.ts";
 import { loginRoutes, logoutRoutes, profileRoutes } from "../access/sessions/routes.ts";
+import { billingModelMigrationRoutes } from "../billing/billing_model_migrations/routes.ts";
 import { addOnRoutes } from "../billing/add_ons/routes.ts";
 import {
   mySubscriptionAddOnRoutes,
@@ -105,6 +106,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(billingModelRoutes(deps))
         .use(myBillingModelRoutes(deps))
         .use(addOnRoutes(deps))
+        .use(billingModelMigrationRoutes(deps))
         .use(subscriptionAddOnRoutes(deps))
         .use(mySubscriptionAddOnRoutes(deps))
         .use(subscriptionRoutes(deps))

@@ -7,6 +7,8 @@ import { pruneEndedTokens } from "../access/sessions/service.ts";
 import { pruneAuditLog } from "../audit/service.ts";
 import { listCompaniesWithDueChanges } from "../billing/billing_model_changes/scheduled_queries.ts";
 import { applyDueChanges } from "../billing/billing_model_changes/service.ts";
+import { listCompaniesWithMigrations } from "../billing/billing_model_migrations/queries.ts";
+import { carryOutMigrations } from "../billing/billing_model_migrations/service.ts";
 import { listCompaniesWithCredits } from "../billing/credits/queries.ts";
 import { watchedInstants } from "../billing/credits/rules.ts";
 import { tellThresholds } from "../billing/credits/service.ts";
@@ -192,6 +194,13 @@ export const JOBS: readonly Job[] = [
     cron: "* * * * * *",
     due: listCompaniesWithDueChanges,
     run: (ctx) => call(ctx, applyDueChanges, {}),
+  },
+  {
+    name: "billing_model_migrations",
+    summary: "Move subscriptions to the billing models that migrations name",
+    cron: "* * * * * *",
+    due: listCompaniesWithMigrations,
+    run: (ctx) => call(ctx, carryOutMigrations, {}),
   },
   {
     name: "credit_thresholds",

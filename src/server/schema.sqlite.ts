@@ -18,6 +18,7 @@ export const {
   add_ons,
   subscription_add_ons,
   billing_model_changes,
+  billing_model_migrations,
   credit_thresholds,
   billing_runs,
   unbilled_usage,

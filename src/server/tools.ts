@@ -19,6 +19,7 @@ import { loanWebhookTools } from "../loans/webhook_tools.ts";
 import { mandateFlagTools } from "../emandate/flags/tools.ts";
 import { paymentTools } from "../emandate/payments/tools.ts";
 import { mandateTools } from "../emandate/mandates/tools.ts";
+import { migrationTools } from "../billing/billing_model_migrations/tools.ts";
 import { planChangeTools } from "../billing/billing_model_changes/tools.ts";
 import { productTools } from "../billing/products/tools.ts";
 import { scenarioTools } from "../emandate/results/tools.ts";
@@ -34,6 +35,7 @@ export const TOOLS: readonly Tool[] = [
   ...billingTools,
   ...subscriptionTools,
   ...planChangeTools,
+  ...migrationTools,
   ...creditTools,
   ...usageTools,
   ...recordTools,

@@ -338,14 +338,34 @@ describe("writes", () => {
       effective_at: "2026-04-01T00:00:00.000Z",
     });
     const change_id = down.structured.data.id;
-    const cancelled = await agent.call("billing_cancel_plan_change", { subscription_id, change_id });
+    const cancelled = await agent.call("billing_change_plan", { subscription_id, kind: "cancel", change_id });
     expect(cancelled.structured.data.status).toBe("cancelled");
     const { structured } = await agent.call("billing_list_plan_changes", { subscription_id });
     expect(structured.data.map(({ status }: Json) => status)).toEqual(["applied", "cancelled"]);
-    const undone = { subscription_id, change_id: up.structured.data.id, how: "void" };
-    const voided = await agent.call("billing_cancel_plan_change", undone);
+    const undone = { subscription_id, change_id: up.structured.data.id, kind: "void" };
+    const voided = await agent.call("billing_change_plan", undone);
     expect(voided.structured.data).toMatchObject({ status: "cancelled", voided_at: expect.any(String) });
-    expect((await agent.call("billing_cancel_plan_change", undone)).text).toContain("it is voided already");
+    expect((await agent.call("billing_change_plan", undone)).text).toContain("it is voided already");
+  });
+
+  test("many subscriptions move to another plan, once for one request_id", async () => {
+    const [from_billing_model_id, to_billing_model_id] = [company.metered, company.dearer];
+    const asked = { from_billing_model_id, to_billing_model_id, at: "next_period" };
+    const tried = await agent.call("billing_migrate_plan", { ...asked, dry_run: true, request_id: "try" });
+    expect(tried.structured.data).toMatchObject({ dry_run: true, status: "finished" });
+    const move = () => agent.call("billing_migrate_plan", { ...asked, request_id: "move-all" });
+    const [begun, repeated] = [await move(), await move()];
+    expect(repeated.structured).toEqual(begun.structured);
+    const { id: migration_id } = begun.structured.data;
+    const shown = await agent.call("billing_migrate_plan", { migration_id, request_id: "look" });
+    expect(shown.structured.data).toMatchObject({ id: migration_id, from_billing_model_id });
+    expect((await service.api("GET", "/billing-model-migrations")).body.meta.total).toBe(1);
+    const unclear = await agent.call("billing_migrate_plan", {
+      ...asked,
+      at: undefined,
+      request_id: "no-time",
+    });
+    expect(unclear.text).toContain("at is required without migration_id");
   });
 
   test("a client makes, replaces and deletes its own form", async () => {

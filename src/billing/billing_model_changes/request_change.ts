@@ -33,6 +33,8 @@ export interface PlannedChange
   readonly replaces: readonly number[];
   /** Whether it is applied at once; else it is scheduled. */
   readonly is_applied: boolean;
+  /** Who wants it, where that is not the caller. */
+  readonly requested_by?: number | null;
 }
 
 /**
@@ -47,7 +49,7 @@ export async function requestChange(
   afterwards: (tx: Tx, change: BillingModelChange) => Promise<void> = async () => undefined,
 ): Promise<BillingModelChange> {
   const { now, actor } = ctx;
-  const requested_by = actor.kind === "user" ? actor.user_id : null;
+  const caller = actor.kind === "user" ? actor.user_id : null;
   return retryWhileStale(async () => {
     await applyBefore(ctx, subscription_id);
     const before = await findTimeline(readTx(ctx), subscription_id);
@@ -57,7 +59,7 @@ export async function requestChange(
       const current = await findTimeline(tx, subscription_id);
       // Another call, with a later clock, may have scheduled what is due by this one's.
       if (nextDue(current, now)) throw new StaleRead();
-      const { replaces, is_applied, ...fields } = await plan(tx, current);
+      const { replaces, is_applied, requested_by = caller, ...fields } = await plan(tx, current);
       if (fields.effective_at !== planned.effective_at) throw new StaleRead();
       await cancelChanges(tx, subscription_id, replaces);
       const status = is_applied ? "applied" : "scheduled";

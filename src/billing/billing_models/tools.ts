@@ -16,7 +16,7 @@ const findBillingModels = tool({
   description:
     "Finds price plans by text in the name or by id, with usage tiers and credit plan. Use it before creating a subscription or changing a plan; response_format detailed adds package size and maximum charge.",
   ...finder("billing_model_id", listBillingModels, getBillingModel),
-  finds: ["billing_model_id", "new_billing_model_id"],
+  finds: ["billing_model_id", "new_billing_model_id", "from_billing_model_id", "to_billing_model_id"],
   details: PRICING_DETAILS,
   input: {
     billing_model_id: Type.Optional(describe(Id, "The billing model's id")),

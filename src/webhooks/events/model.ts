@@ -29,6 +29,7 @@ export const EVENT_TYPES = [
   "billing_model_change.applied",
   "billing_model_change.cancelled",
   "billing_model_change.voided",
+  "migration.finished",
   "billing_record.created",
   "billing_record.adjusted",
   "usage.late_unbilled",

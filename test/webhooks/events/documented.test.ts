@@ -107,6 +107,9 @@ async function doEverything(): Promise<void> {
   await add(`${credits}/downgrade`, { new_billing_model_id: small.id });
   await add("/usage/events", { external_subscription_id: "credits", usage: 100 });
   await runNamedJob(service, "credit_thresholds");
+  const models = { from_billing_model_id: flat.id, to_billing_model_id: dearer.id };
+  await add("/billing-model-migrations", { ...models, at: "next_period" });
+  await runNamedJob(service, "billing_model_migrations");
   const gone = await subscribe(flat.id, "gone");
   const ahead = clock.now().add({ minutes: 30 }).epochMilliseconds;
   await add("/usage/events", { external_subscription_id: "gone", usage: 1, timestamp: ahead });
