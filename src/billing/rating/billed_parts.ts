@@ -1,10 +1,7 @@
 import { isZero } from "../../core/money.ts";
 import { adjustmentLines } from "./adjustment.ts";
 import type { BillLine } from "./bill_line.ts";
-
-/** The kinds of billing records. */
-export const RECORD_KINDS = ["period", "adjustment", "advance"] as const;
-export type RecordKind = (typeof RECORD_KINDS)[number];
+import type { RecordKind } from "./record_kinds.ts";
 
 /** What is reconciled of a period: all of it, or what is billed in advance. */
 export type BilledPart = "whole" | "advance";

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { DecimalText } from "../decimals.ts";
 import { BillLine } from "../rating/bill_line.ts";
-import { RECORD_KINDS } from "../rating/billed_parts.ts";
+import { RECORD_KINDS } from "../rating/record_kinds.ts";
 import { Subscription } from "../subscriptions/model.ts";
 
 /** A bill: what a subscription owes for a period, in advance or after it, or a later adjustment. Never edited. */

@@ -25,7 +25,7 @@ import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
-import type { RecordKind } from "../rating/billed_parts.ts";
+import type { RecordKind } from "../rating/record_kinds.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { ClosedPeriods } from "../subscriptions/due_periods.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";

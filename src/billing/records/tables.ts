@@ -5,7 +5,7 @@ import { companyColumn } from "../../tenancy/companies/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { billingRunTable } from "../runs/tables.ts";
-import { RECORD_KINDS } from "../rating/billed_parts.ts";
+import { RECORD_KINDS } from "../rating/record_kinds.ts";
 
 export const billingRecordTable = (k: ColumnKit) =>
   k.table(

@@ -3,7 +3,8 @@ import type { PriceTerms } from "../../../src/billing/billing_models/price_terms
 import { MONTHS_OF } from "../../../src/billing/billing_models/fee_terms.ts";
 import { netByLine } from "../../../src/billing/rating/adjustment.ts";
 import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
-import { type BilledPart, missingRecord, type RecordKind } from "../../../src/billing/rating/billed_parts.ts";
+import { type BilledPart, missingRecord } from "../../../src/billing/rating/billed_parts.ts";
+import type { RecordKind } from "../../../src/billing/rating/record_kinds.ts";
 import { rate, total } from "../../../src/billing/rating/charges.ts";
 import { intervalFees, intervalsBeginning } from "../../../src/billing/rating/fees.ts";
 import { segments, type TimelineEntry } from "../../../src/billing/rating/segments.ts";
