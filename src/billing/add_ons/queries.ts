@@ -50,7 +50,10 @@ export async function findAddOnTerms(
 }
 
 /** The company's add-ons whose charge names a meter, archived ones too. */
-export async function listAddOnsNaming({ q, scope }: ReadTx, meter_id: number): Promise<Pick<AddOn, "id">[]> {
+export async function listAddOnsNaming(
+  { q, scope }: ReadTx,
+  meter_id: number,
+): Promise<Pick<AddOn, "id" | "charge">[]> {
   const t = q.use(addOnTable);
   const rows = await selectRows(q, t, {
     columns: { id: t.id, charge: t.charge },

@@ -62,6 +62,8 @@ const priceInput = {
 };
 
 const MatchText = Type.String({ maxLength: SHARED_LIMITS.name_length });
+/** Of any characters: a pattern's own dot takes no line's end, and what it does not take is not checked. */
+const MatchKey = Type.String({ pattern: `^[\\s\\S]{1,${SHARED_LIMITS.name_length}}$` });
 
 export const ChargeInput = strict(
   {
@@ -73,9 +75,12 @@ export const ChargeInput = strict(
     ...priceInput,
     charge_flat_on_zero: Type.Optional(Type.Boolean()),
     prices: Type.Optional(
-      Type.Array(strict({ match: Type.Record(MatchText, MatchText), ...priceInput }), {
-        maxItems: LIMITS.charge_prices,
-      }),
+      Type.Array(
+        strict({ match: Type.Record(MatchKey, MatchText, { additionalProperties: false }), ...priceInput }),
+        {
+          maxItems: LIMITS.charge_prices,
+        },
+      ),
     ),
     unmatched: Type.Optional(oneOf(["price", "free"])),
     quantity: Type.Optional(nullableDecimal()),

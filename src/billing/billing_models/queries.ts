@@ -96,7 +96,10 @@ export async function hasModelsInAdvance(tx: ReadTx): Promise<boolean> {
 }
 
 /** The company's billing models that name a meter, archived ones too. */
-export async function listModelsNaming(tx: ReadTx, meter_id: number): Promise<{ id: number }[]> {
+export async function listModelsNaming(
+  tx: ReadTx,
+  meter_id: number,
+): Promise<Pick<StoredBillingModel, "id" | "charges">[]> {
   const t = tx.q.use(billingModelTable);
   const rows = await selectRows(tx.q, t, {
     columns: { id: t.id, meter_id: t.meter_id, charges: t.charges },

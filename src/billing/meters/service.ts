@@ -73,6 +73,8 @@ export const updateMeter = operation({
       const { aggregation } = before;
       const counting = mergeCounting(before, code ?? before.code, { aggregation, ...input });
       if (!isDeepStrictEqual({ ...before, ...counting }, before)) await refuseUsed(tx, id);
+      const removed = before.group_keys.filter((key) => !counting.group_keys.includes(key));
+      if (removed.length > 0) await refusePriced(tx, id, removed);
       const fields = { name, description: description ?? before.description, ...counting };
       const meter = orNotFound(await queries.updateMeter(tx, id, fields), "Meter", id);
       await recordEvents(tx, [event("meter.updated", meter)]);
@@ -228,6 +230,27 @@ async function refuseUsed(tx: ReadTx, id: number): Promise<void> {
     throw new AppError(
       "conflict",
       `Cannot change what meter ${id} counts: add-on ${add_on.id} names it and was booked. Create a new meter`,
+    );
+  }
+}
+
+/** Errors: conflict where prices of a billing model or an add-on differ by one of the group keys. */
+async function refusePriced(tx: ReadTx, id: number, keys: readonly string[]): Promise<void> {
+  const models = await listModelsNaming(tx, id);
+  const add_ons = await listAddOnsNaming(tx, id);
+  const priced = [
+    ...models.flatMap((model) =>
+      model.charges.map((charge) => ({ of: `billing model ${model.id}`, charge })),
+    ),
+    ...add_ons.map((add_on) => ({ of: `add-on ${add_on.id}`, charge: add_on.charge })),
+  ];
+  for (const { of, charge } of priced) {
+    if (charge.meter_id !== id) continue;
+    const key = keys.find((one) => charge.prices.some(({ match }) => Object.hasOwn(match, one)));
+    if (key === undefined) continue;
+    throw new AppError(
+      "conflict",
+      `Cannot remove group key ${key} of meter ${id}: prices of ${of} differ by it`,
     );
   }
 }

@@ -91,7 +91,7 @@ function meteredLines(
   parts: readonly [ChargedSegment, ...ChargedSegment[]],
 ): BillLine[] {
   const owns_a_day = joinStretches(parts).proration.numerator > 0;
-  const { code, name, meter_id, per } = charge;
+  const { code, meter_id, per } = charge;
   let [units, charged, is_first] = ["0", "0", true];
   return parts.flatMap(({ segment, charges }) => {
     const { is_additive = true, parts: measured = [] } = charges?.get(code) ?? {};
@@ -110,7 +110,7 @@ function meteredLines(
     return [
       billLine(segment, {
         kind: "charge",
-        description: `${name}${matchText(match)}${is_continued ? ", continued" : ""}`,
+        description: `${titleOf(charge, match)}${is_continued ? ", continued" : ""}`,
         quantity,
         unit_price,
         amount,
@@ -140,12 +140,11 @@ function amountOf(charge: Charge, terms: UnitPrice | null, units: Decimal, { mod
   return roundQuotient(cost, per, model.currency);
 }
 
-/** ` (model small)`; nothing for what no price fits. */
-function matchText(match: MatchedPrice["match"] | null): string {
-  if (match === null) return "";
-  return ` (${Object.entries(match)
-    .map(([key, value]) => `${key} ${value}`)
-    .join(", ")})`;
+/** `Input (model small)`; the name alone for what no price fits. */
+export function titleOf({ name }: Pick<Charge, "name">, match: MatchedPrice["match"] | null): string {
+  if (match === null) return name;
+  const values = Object.entries(match).map(([key, value]) => `${key} ${value}`);
+  return `${name} (${values.join(", ")})`;
 }
 
 /** The lines that bring what a stretch's usage and charges come to within the model's commitment. */

@@ -7,7 +7,7 @@ import type { Difference } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
 import { addOnLines } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
-import { chargeLines, commitmentLines } from "../rating/charge_lines.ts";
+import { chargeLines, commitmentLines, titleOf } from "../rating/charge_lines.ts";
 import type { ModelOf } from "./terms_of_lines.ts";
 import { billedUnits, limitLines, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
 import { feeLine } from "../rating/fees.ts";
@@ -66,22 +66,26 @@ function differingFields(
   return expected.some(isSame) ? [] : [{ path, expected: expected[0] ?? null, actual }];
 }
 
-/** The sum of all lines of each charge, with the description of its last line. */
-function chargesOf(lines: readonly BillLine[]): Map<string, BillLine> {
+/** All lines of a charge as one, with the description of the last. */
+interface Charged extends BillLine {
+  readonly is_reversed: boolean;
+}
+
+function chargesOf(lines: readonly BillLine[]): Map<string, Charged> {
   return new Map(
-    [...Map.groupBy(lines, lineKey)].map(([key, group]) => [
-      key,
-      group.reduce((all, line) => ({
+    [...Map.groupBy(lines, lineKey)].map(([key, group]) => {
+      const whole = group.reduce((all, line) => ({
         ...line,
         quantity: sum([all.quantity, line.quantity]),
         amount: sum([all.amount, line.amount]),
         event_count: (all.event_count ?? 0) + (line.event_count ?? 0),
-      })),
-    ]),
+      }));
+      // The first line begins with the model's name, whatever that is.
+      const is_reversed = group.length > 1 && whole.description.startsWith("Reversal: ");
+      return [key, { ...whole, is_reversed }];
+    }),
   );
 }
-
-const isReversed = ({ description }: BillLine) => description.startsWith("Reversal: ");
 
 /** The possible prices and amounts of a line: more than one where they depend on its days. */
 interface Price {
@@ -89,9 +93,9 @@ interface Price {
   readonly amounts: readonly Decimal[];
 }
 
-function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: PriceTerms): Price {
-  if (isReversed(line)) return { unit_prices: [line.unit_price], amounts: ["0"] };
-  const charge = charges.get(lineKey(line)) ?? line;
+function priceOf(line: BillLine, charges: ReadonlyMap<string, Charged>, model: PriceTerms): Price {
+  const charge = charges.get(lineKey(line)) ?? { ...line, is_reversed: false };
+  if (charge.is_reversed) return { unit_prices: [line.unit_price], amounts: ["0"] };
   if (line.kind === "setup")
     return { unit_prices: [model.setup_fee], amounts: [roundMoney(model.setup_fee, model.currency)] };
   if (line.kind === "fee") {
@@ -114,7 +118,7 @@ function priceOf(line: BillLine, charges: ReadonlyMap<string, BillLine>, model: 
   );
   const rated_lines = rated.map((lines) => lines.find((one) => lineKey(one) === lineKey(line)));
   return {
-    unit_prices: isContinued(line)
+    unit_prices: isContinued(line, model)
       ? [isFree(line, model) ? "0" : null]
       : rated_lines.map((one) => (one ? one.unit_price : line.unit_price)),
     amounts: rated_lines.map((one) => one?.amount ?? "0"),
@@ -129,8 +133,8 @@ const NO_DAY: Proration = { numerator: 0, denominator: 1 };
  * stretches that no longer exist, and in which nothing was used, may be in between.
  */
 function stretchesWith(
-  charge: BillLine,
-  charges: ReadonlyMap<string, BillLine>,
+  charge: Charged,
+  charges: ReadonlyMap<string, Charged>,
   model: PriceTerms,
   proration: Proration,
 ): [UsedSegment, ...UsedSegment[]][] {
@@ -143,13 +147,13 @@ function stretchesWith(
         line.charge_code === (kind === "charge" ? charge.charge_code : undefined) &&
         isDeepStrictEqual(line.match, kind === "charge" ? charge.match : undefined) &&
         line.trial === charge.trial &&
-        !isReversed(line),
+        !line.is_reversed,
     )
     .toSorted((a, b) => (a.from < b.from ? -1 : 1));
   if (charge.kind !== kind) return [[segmentOf(charge, model, proration)]];
   const none = { ...proration, numerator: 0 };
-  const before = isContinued(charge) ? usage.slice(0, usage.indexOf(charge)) : [];
-  const begins = before.flatMap((line, i) => (isContinued(line) ? [] : [i]));
+  const before = isContinued(charge, model) ? usage.slice(0, usage.indexOf(charge)) : [];
+  const begins = before.flatMap((line, i) => (isContinued(line, model) ? [] : [i]));
   // The line of a beginning in which nothing was used may be missing.
   return (begins.length > 0 ? begins : [0]).map((i) => {
     const [first, ...rest] = [...before.slice(i), charge];
@@ -215,7 +219,7 @@ const LIMITS_ON: Partial<Record<BillLine["kind"], Limit>> = {
 /** A limit on what the lines between its bounds come to, all that is on record. */
 function limitOf(
   line: BillLine,
-  charges: ReadonlyMap<string, BillLine>,
+  charges: ReadonlyMap<string, Charged>,
   model: PriceTerms,
   { counted, linesOf }: Limit,
 ): Price {
@@ -237,5 +241,9 @@ function isFree({ charge_code, match }: BillLine, { charges }: PriceTerms): bool
   return charge?.unmatched === "free" && match === null;
 }
 
-/** Whether a usage line continues the tiers of the one before. */
-const isContinued = ({ description }: BillLine) => description.endsWith(", continued");
+/** Whether a usage line continues the tiers of the one before. A charge's name may end like that, too. */
+function isContinued({ description, charge_code, match }: BillLine, { charges }: PriceTerms): boolean {
+  const charge = charges.find(({ code }) => code === charge_code);
+  const title = charge ? titleOf(charge, match ?? null) : "";
+  return description.endsWith(`${title}, continued`);
+}
