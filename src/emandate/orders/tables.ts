@@ -37,7 +37,7 @@ export const mandateOrderTable = (k: ColumnKit) =>
       /** The next status query, and how many there were. */
       next_query_at: k.at("next_query_at"),
       queries: k.integer("queries").notNull(),
-      /** The code of a failure that the bank took back: the debit was paid after all. */
+      /** The codes of failures that another answer followed, apart by spaces: the bank may have taken them back. */
       corrected_code: k.text("corrected_code"),
       /** The terms that an amendment asks for, kept also after the mandate stopped waiting for it. */
       amendment: k.json<Amendment>("amendment"),

@@ -18,9 +18,11 @@ import { isInForce } from "../mandates/rules.ts";
 import type { SchemeResult } from "../scheme/connector.ts";
 import {
   classifyPaymentResult,
+  hasFailedBy,
   nextCounted,
   type ResultTrigger,
   type PaymentDecision,
+  withFailure,
 } from "./classify_payment_result.ts";
 import * as queries from "../payments/queries.ts";
 import {
@@ -101,6 +103,19 @@ async function withOrdersOfNow(tx: Tx, results: readonly OrderResult[]): Promise
   return results.map(({ order, result }) => ({ order: of_now.get(order.id) ?? order, result }));
 }
 
+/** Keeps the codes of further failures of orders that have failed: nothing else comes of them. */
+async function noteFailures(tx: Tx, results: readonly OrderResult[]): Promise<void> {
+  const notes = results.flatMap(({ order, result: { status, code } }): OrderMove[] =>
+    status !== "failed" ||
+    order.status !== "failed" ||
+    code === order.response_code ||
+    hasFailedBy(order, code)
+      ? []
+      : [{ order, change: { corrected_code: withFailure(order, code) } }],
+  );
+  await updateOrders(tx, notes);
+}
+
 /** Applies one pass of results, each of another mandate. */
 async function applyPass(
   tx: Tx,
@@ -114,12 +129,13 @@ async function applyPass(
   const alone: OrderMove[] = [];
   const transitions: Transition[] = [];
   const flags: NewFlag[] = [];
+  await noteFailures(tx, results);
   for (const { order, result } of results) {
     const payment = payments.get(order.payment_id ?? 0);
     if (!payment) continue;
     const other = others.get(order.id);
     const { trigger, order: becomes, flag } = classifyPaymentResult(payment, order, result, other);
-    if (becomes !== null) alone.push({ order, change: orderChange(becomes, result) });
+    if (becomes !== null) alone.push({ order, change: orderChange(becomes, order, result) });
     if (trigger !== null)
       transitions.push(...transitionOf(trigger, { order, result, other }, payment, tx.now, terms));
     if (flag !== null) flags.push({ order, reason: flag, response: result });
@@ -165,13 +181,22 @@ async function listOthers(
 }
 
 /** The change of an order whose payment does not follow it. */
-function orderChange(becomes: NonNullable<PaymentDecision["order"]>, result: SchemeResult): OrderChange {
+function orderChange(
+  becomes: NonNullable<PaymentDecision["order"]>,
+  order: MandateOrder,
+  result: SchemeResult,
+): OrderChange {
   if (becomes === "settled") return { awaits: null };
   const { code: response_code, message: response_message, scheme_txn_id } = result;
   const response = { response_code, response_message, ...(scheme_txn_id === null ? {} : { scheme_txn_id }) };
   return becomes === "paid"
-    ? { ...response, status: "succeeded", awaits: "settlement" }
+    ? { ...response, ...correction(order), status: "succeeded", awaits: "settlement" }
     : { ...response, status: "failed", awaits: null };
+}
+
+/** What an order that had failed keeps of that when another answer takes its place. */
+function correction(order: MandateOrder): OrderChange {
+  return order.status === "failed" ? { corrected_code: withFailure(order, order.response_code) } : {};
 }
 
 /** Flags for late payments that bring a period above what the mandate allows, since others were made meanwhile. */
@@ -206,9 +231,7 @@ function transitionOf(
     response_message,
     scheme_txn_id: result.scheme_txn_id ?? payment.scheme_txn_id,
   };
-  const is_correction = trigger === "pay" && order.status === "failed";
-  const corrected = is_correction ? { corrected_code: order.response_code } : {};
-  const attempt = { order, change: { ...response, ...corrected, ...ORDER_CHANGES[trigger] } };
+  const attempt = { order, change: { ...response, ...correction(order), ...ORDER_CHANGES[trigger] } };
   if (other && (trigger === "keep_other" || trigger === "await_other")) {
     const change = { status, ...countedInstead(other, payment.paid_at) };
     return [{ payment, trigger, change, attempt, result }];

@@ -11,7 +11,7 @@ export interface AttemptOrder {
   readonly order_no: string;
   readonly status: OrderStatus;
   readonly awaits: string | null;
-  /** The code of a failure that the bank corrected. */
+  /** The codes of its earlier failures, apart by spaces. */
   readonly corrected_code: string | null;
 }
 
@@ -59,6 +59,23 @@ export function nextCounted<T extends Pick<AttemptOrder, "status">>(others: read
   );
 }
 
+/** Stands for the code of a failure that came without one. */
+const NO_CODE = "-";
+
+/** Whether an order has had such a failure before its last answer. */
+export function hasFailedBy(
+  { corrected_code }: Pick<AttemptOrder, "corrected_code">,
+  code: string | null,
+): boolean {
+  return corrected_code?.split(" ").includes(code ?? NO_CODE) === true;
+}
+
+/** The codes of an order's earlier failures, with one more: any of them may come again, in an old file. */
+export function withFailure(order: Pick<AttemptOrder, "corrected_code">, code: string | null): string {
+  const codes = order.corrected_code?.split(" ") ?? [];
+  return [...new Set([...codes, code ?? NO_CODE])].join(" ");
+}
+
 /** Whether the money had moved and came back. */
 function hasReturned({ status, paid_at }: ClassifiedPayment): boolean {
   return status === "charged_back" || (status === "failed" && paid_at !== null);
@@ -79,8 +96,7 @@ function classifyCounted(
   if (response.status === "failed") {
     if (status === "submitted") return pull(response.is_retriable ? "fail_for_now" : "fail");
     // A failure that was corrected: an old message, or the bank changed its mind again.
-    if (status === "paid" && order.corrected_code === response.code)
-      return flagged("failed_after_correction");
+    if (status === "paid" && hasFailedBy(order, response.code)) return flagged("failed_after_correction");
     if (status === "paid" && other) return pull(other.status === "succeeded" ? "keep_other" : "await_other");
     const is_final = status === "retry_scheduled" && !response.is_retriable;
     return status === "paid" || is_final ? pull("fail") : NOTHING;

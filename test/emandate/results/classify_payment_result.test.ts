@@ -48,6 +48,8 @@ describe("an answer about the attempt that counts", () => {
     ["paid", { status: "succeeded", awaits: "settlement" }, NO_FUNDS, "fail"],
     ["paid", { status: "succeeded", corrected_code: "51" }, NO_FUNDS, "failed_after_correction"],
     ["paid", { status: "succeeded", corrected_code: "51" }, FAILED, "fail"],
+    ["paid", { status: "succeeded", corrected_code: "51 53" }, FAILED, "failed_after_correction"],
+    ["paid", { status: "succeeded", corrected_code: "OF 14" }, FAILED, "fail"],
     ["paid", { status: "succeeded", awaits: null }, CHARGED_BACK, "charge_back"],
     ["retry_scheduled", {}, OK, "pay"],
     ["retry_scheduled", {}, PAID_AGAIN, "pay"],

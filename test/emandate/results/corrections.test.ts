@@ -196,6 +196,35 @@ describe("what can't be applied", () => {
     ]);
   });
 
+  test.each([
+    [
+      ["51,", "53,"],
+      [APPLIED, APPLIED],
+    ],
+    [
+      ["53,", "51,"],
+      [APPLIED, UNCHANGED],
+    ],
+    [
+      ["53,", "14,", "51,"],
+      [APPLIED, UNCHANGED, UNCHANGED],
+    ],
+  ])(
+    "any of several failures that were taken back is flagged when it comes again: %p",
+    async (failures, told) => {
+      const { tenant, payment, run_id } = await collected();
+      const order_no = `D${payment}-1`;
+      const hear = (said: string) => file(tenant, run_id, order_no, said);
+      for (const [i, said] of failures.entries()) expect(await hear(said)).toEqual(told[i] ?? APPLIED);
+      expect(await hear("00,")).toEqual(APPLIED);
+      for (const said of failures) expect(await hear(said)).toEqual(FLAGGED);
+      expect((await getPayment(tenant.api, payment)).status).toBe("paid");
+      // One that is new is believed.
+      expect(await hear("30,")).toEqual(APPLIED);
+      expect((await getPayment(tenant.api, payment)).status).toBe("failed");
+    },
+  );
+
   test("a failure for good while a retry waits ends it, a charge-back too", async () => {
     for (const [said, status] of [
       ["53,", "failed"],
