@@ -25,7 +25,9 @@ export interface SentDebit {
   /** What it last said; undefined while it says nothing. */
   says: Fate | undefined;
   ever_failed: boolean;
-  /** Whether it said that and nobody confirmed it: the process died meanwhile. Banks say it again. */
+  /** What of it was heard last: messages may overtake each other. */
+  heard: Fate | undefined;
+  /** Whether it said that and nobody confirmed it: the process died meanwhile, or an older message came after. Banks say it again. */
   is_unconfirmed: boolean;
 }
 
@@ -81,7 +83,7 @@ export class Bank {
         if (earlier && !earlier.ever_failed)
           this.violations.push(`${order_no} was sent, and attempt ${before} had not failed`);
       }
-      const said = { says: undefined, ever_failed: false, is_unconfirmed: false };
+      const said = { says: undefined, heard: undefined, ever_failed: false, is_unconfirmed: false };
       const debit = { order_no, amount, reference: mandate.reference, ...said };
       this.sent.set(order_no, debit);
       if (this.#roll(4) > 0) continue;

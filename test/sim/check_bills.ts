@@ -13,6 +13,8 @@ interface Recorded {
   kind: string;
   cents: bigint;
   usage_seq: number;
+  /** It counts events stored before this instant. */
+  until_ms: number;
   written_ms: number;
 }
 
@@ -51,6 +53,7 @@ export async function checkBills(company: SimCompany): Promise<void> {
         kind: row.kind,
         cents: BigInt(row.totalCharges.replace(".", "")),
         usage_seq: row.usage_seq ?? 0,
+        until_ms: Date.parse(row.usage_until),
         written_ms: Date.parse(row.created_at),
       }));
       checkMonth(company, subscription.id, { facts, month, recorded, where, ended_ms });
@@ -76,19 +79,27 @@ function checkMonth(
   const billed = recorded.reduce((sum, { cents }) => sum + cents, 0n);
   const events = company.usage.of(subscription_id);
   const last_seq = Math.max(...recorded.map(({ usage_seq }) => usage_seq));
+  const until_ms = Math.max(...recorded.map((one) => one.until_ms));
   const counted = rateMonth(
     facts,
     month,
-    events.filter(({ seq }) => seq <= last_seq),
+    events.filter(({ seq, created_at }) => seq <= last_seq && created_at < until_ms),
   );
   const written_ms = Math.max(...recorded.map((one) => one.written_ms));
   const now_ms = company.clock.now_ms;
-  const is_fresh = Math.max(ended_ms, written_ms) + RECHECKED_MS > now_ms;
-  const all = rateMonth(facts, month, events);
+  // While a clock that went back shows less than a bill has counted by, no other one follows it.
+  const may_follow = until_ms <= now_ms + 1;
+  const is_fresh = may_follow && Math.max(ended_ms, written_ms) + RECHECKED_MS > now_ms;
+  // What was stored later than it shows counts when it has caught up.
+  const all = rateMonth(
+    facts,
+    month,
+    events.filter(({ created_at }) => created_at <= now_ms),
+  );
   // What comes to the same money may wait for its adjustment.
   const expected = is_fresh ? all : counted;
   if (billed !== expected && !(billed === all))
     throw new Error(
-      `${where}: ${recorded.map(({ cents }) => cents).join(" + ")} cents are billed, and the model has ${expected} (${counted} by what was counted, ${all} by all events)`,
+      `${where}: ${recorded.map(({ cents }) => cents).join(" + ")} cents are billed, and the model has ${expected} (${counted} by what was counted, ${all} by all events stored by now)`,
     );
 }

@@ -80,11 +80,10 @@ export async function checkDebits(company: SimCompany): Promise<void> {
   const flags = await base.store.read.select().from(t).where(eq(t.company_id, company.company_id));
   const flagged = new Set(flags.map(({ order_id }) => order_id));
   const by_number = new Map(orders.map((order) => [order.order_no, order]));
-  for (const { order_no, amount, says, is_unconfirmed } of bank.sent.values()) {
+  for (const { order_no, amount, says } of bank.sent.values()) {
     const order = by_number.get(order_no);
     if (order?.amount !== amount)
       throw new Error(`${order_no} was sent over ${amount}, and is not so on record`);
-    if (is_unconfirmed) continue;
     // What the bank said last is what counts, or a person was told.
     if (says === "paid" && order.status !== "succeeded" && !flagged.has(order.id))
       throw new Error(`${order_no} was paid, and is ${order.status}, and nobody was told`);

@@ -142,6 +142,7 @@ async function tellUnasked(company: SimCompany): Promise<void> {
 async function tell(company: SimCompany, order_no: string): Promise<void> {
   const debit = company.bank.sent.get(order_no);
   if (!debit) return;
+  const { says } = debit;
   const result = company.bank.resultOf(debit);
   debit.is_unconfirmed = true;
   await company.deps.store.tx(async (q) => {
@@ -149,8 +150,10 @@ async function tell(company: SimCompany, order_no: string): Promise<void> {
     if (!order) throw new Error(`${order_no} was sent, and is not on record`);
     const tx = { q, scope: { company_id: company.company_id }, now: company.clock.now() };
     await applyPaymentResults(tx, [{ order, result }]);
+    debit.heard = says;
   });
-  debit.is_unconfirmed = false;
+  // What overtook newer words, or was overtaken by older ones, is said again.
+  debit.is_unconfirmed = debit.heard !== debit.says;
 }
 
 function job(company: SimCompany, name: string): Promise<unknown> {
@@ -217,7 +220,8 @@ function resume(company: SimCompany, id: number): Promise<unknown> {
 /** The end of a day: the bank has told all that it says, and every job has run to its end. */
 async function endDay(company: SimCompany): Promise<void> {
   company.latest_ms = Math.max(company.latest_ms, company.clock.now_ms);
-  const told = [...company.bank.sent.values()].filter(({ says }) => says !== undefined).slice(-20);
+  const said = [...company.bank.sent.values()].filter(({ says }) => says !== undefined);
+  const told = said.filter((debit, i) => debit.is_unconfirmed || i >= said.length - 20);
   await calmly(company, [
     ...told.map(
       ({ order_no }) =>
