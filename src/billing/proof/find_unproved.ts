@@ -14,7 +14,7 @@ import { countAssertions, UsageCount } from "../records/count_usage.ts";
 import { findTermsOf, type ModelOf } from "../records/terms_of_lines.ts";
 import { differencesOf } from "../records/verify_amounts.ts";
 import { assertionsOf, storedBy, verify } from "../records/verify_usage.ts";
-import { type BillableSubscription, duePeriod, stretchesIn, timelineOf } from "../runs/billable.ts";
+import { type BillableSubscription, duePeriod, metersOf, stretchesIn } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
 import { type MeteredPeriod, rate } from "../runs/pipeline.ts";
 import { listZones } from "../subscriptions/queries.ts";
@@ -74,12 +74,8 @@ async function readBatch(tx: ReadTx, ids: readonly number[], since: number): Pro
     tx,
     bills.flatMap(({ lines }) => lines),
   );
-  const in_force = billable.flatMap((subscription) => timelineOf(subscription).map(({ model }) => model));
-  const booked = billable.flatMap(({ add_ons }) =>
-    add_ons.flatMap(({ add_on }) => add_on.charge.meter_id ?? []),
-  );
   return {
-    meters: await findMeters(tx, [...namedMeters([...terms, ...in_force]), ...booked]),
+    meters: await findMeters(tx, [...namedMeters(terms), ...billable.flatMap(metersOf)]),
     bills,
     periods,
     subscriptions: new Map(billable.map((subscription) => [subscription.id, subscription])),

@@ -7,7 +7,7 @@ import {
 } from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
 import { type FeeInterval, MONTHS_OF } from "../billing_models/fee_terms.ts";
-import { priceTermsOf } from "../billing_models/price_terms.ts";
+import { namedMeters, priceTermsOf } from "../billing_models/price_terms.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
 import { type AddOnStretch, addOnStretches, type BookedAddOn } from "../rating/add_on_lines.ts";
 import type { BilledPart } from "../rating/billed_parts.ts";
@@ -97,6 +97,12 @@ export function timelineOf({ timeline }: Pick<BillableSubscription, "timeline">)
     model: priceTermsOf(billing_model),
     from: instant(from),
   }));
+}
+
+/** The meters that a subscription was ever billed by: those of its models and of its add-ons. */
+export function metersOf(subscription: BillableSubscription): number[] {
+  const booked = subscription.add_ons.flatMap(({ add_on }) => add_on.charge.meter_id ?? []);
+  return [...namedMeters(timelineOf(subscription).map(({ model }) => model)), ...booked];
 }
 
 /** The segments of a period: its stretches under one model each. */

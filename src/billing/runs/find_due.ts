@@ -3,7 +3,6 @@ import { aroundMonth, type Bounds, recordedPeriod, type ZoneTimeline } from "../
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { readsBefore } from "../../usage_store/meter.ts";
-import { namedMeters } from "../billing_models/price_terms.ts";
 import { findMeters } from "../meters/queries.ts";
 import {
   listBegunPeriods,
@@ -24,7 +23,7 @@ import {
   type DuePeriod,
   duePeriod,
   mayBillInAdvance,
-  timelineOf,
+  metersOf,
 } from "./billable.ts";
 import type { BillingJob } from "./billing_job.ts";
 
@@ -135,15 +134,14 @@ async function latePeriods(
 
 /** Where levels begin, Unix ms, of the subscriptions that have charges by one. */
 async function levelStarts(tx: ReadTx, batch: readonly BillableSubscription[]): Promise<Map<number, number>> {
-  const models = batch.flatMap((subscription) => timelineOf(subscription).map(({ model }) => model));
-  const meters = await findMeters(tx, namedMeters(models));
+  const meters = await findMeters(tx, [...new Set(batch.flatMap(metersOf))]);
   const isLevel = (id: number) => {
     const meter = meters.get(id);
     return meter !== undefined && readsBefore(meter);
   };
   return new Map(
     batch
-      .filter((subscription) => namedMeters(timelineOf(subscription).map(({ model }) => model)).some(isLevel))
+      .filter((subscription) => metersOf(subscription).some(isLevel))
       .map(({ id, started_at }) => [id, instant(started_at).epochMilliseconds]),
   );
 }

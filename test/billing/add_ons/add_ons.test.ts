@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
 import { proveBills } from "../../../src/billing/proof/service.ts";
 import type { Json } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { changeTo } from "../billing_model_changes/fixtures.ts";
 import { type Company, FLAT, useBilling } from "../fixtures.ts";
 
@@ -194,6 +195,28 @@ test("a metered add-on charges the events of its own stretch, late ones too, wha
     `add-on ${add_on_id} names it and was booked`,
   );
   expect((await api("DELETE", path)).body.error).toContain(`add-on ${add_on_id} names it`);
+});
+
+test("a late event before the period changes the level that an add-on charges in it", async () => {
+  billing.clock.set("2024-02-01T00:00:00Z");
+  const company = await billing.addCompany();
+  const id = await company.subscribe(FLAT);
+  const meter = await company.api("POST", "/meters", {
+    code: "seats",
+    name: "Seats",
+    aggregation: "weighted_sum",
+  });
+  const charge = { type: "per_unit", meter_id: meter.body.data.id, price: 12 };
+  const add_on_id = await addOn(company, { code: "seats", name: "Seats", charge });
+  await book(company, id, { add_on_id, from: "2024-03-01T00:00:00Z" });
+  billing.clock.set("2024-04-02T00:00:00Z");
+  await company.use(id, ["2024-02-10T00:00:00Z", "5"]);
+  await company.run();
+  await company.use(id, ["2024-02-20T00:00:00Z", "2"]);
+  billing.clock.set("2024-04-03T03:00:00Z");
+  await runNamedJob(billing.service, "billing_recheck");
+  const bills = (await billed(company, id)).filter((lines) => lines.length > 0);
+  expect(bills).toEqual([["Seats | 5 | 60.00"], ["Adjustment: Seats | 2 | 24.00"]]);
 });
 
 test("an add-on is frozen once booked, and not deleted while active subscriptions have it", async () => {
