@@ -33,7 +33,7 @@ export class UsageCount {
   ofLine(line: BillLine, model: PriceTerms, whose: LineOf, stored_by: StoredBy): () => WindowTotal {
     if (typeof line.meter_id === "number")
       return this.#question(stored_by).measures.addLine(line, model, whose);
-    return this.#of(windowOf(line, whose.subscription.id), stored_by);
+    return this.ofWindow(windowOf(line, whose.subscription.id), stored_by);
   }
 
   /** Adds the segments of a period; the result reads their usage once it was asked for. */
@@ -42,7 +42,7 @@ export class UsageCount {
     measures.add({ ...whose, segments });
     const counted = segments.map(({ from, to }) => {
       const [start_ms, end_ms] = [from.epochMilliseconds, to.epochMilliseconds];
-      return this.#of({ subscription_id: whose.subscription.id, start_ms, end_ms }, stored_by);
+      return this.ofWindow({ subscription_id: whose.subscription.id, start_ms, end_ms }, stored_by);
     });
     return () =>
       segments.map((segment, i) => {
@@ -58,6 +58,16 @@ export class UsageCount {
     const { measures } = this.#question(stored_by);
     measures.add({ ...whose, segments: [], add_ons });
     return () => add_ons.map((stretch) => measures.usedAddOn(stretch));
+  }
+
+  /** Adds all events of a window; the result reads their total once it was asked for. */
+  ofWindow(window: UsageWindow, stored_by: StoredBy): () => WindowTotal {
+    const position = this.#question(stored_by).windows.push(window) - 1;
+    return () => {
+      const total = this.#answers.get(keyOf(stored_by))?.[position];
+      if (!total) throw new Error("Cannot count usage: it was not asked for");
+      return total;
+    };
   }
 
   /** Asks for all. Errors: those of the usage store. */
@@ -81,15 +91,6 @@ export class UsageCount {
     };
     this.#questions.set(key, question);
     return question;
-  }
-
-  #of(window: UsageWindow, stored_by: StoredBy): () => WindowTotal {
-    const position = this.#question(stored_by).windows.push(window) - 1;
-    return () => {
-      const total = this.#answers.get(keyOf(stored_by))?.[position];
-      if (!total) throw new Error("Cannot count usage: it was not asked for");
-      return total;
-    };
   }
 }
 

@@ -48,7 +48,10 @@ export function countsEvents({ kind, event_count }: BillLine): boolean {
 }
 
 /** The bounds of the stored events that a record counts. */
-export function storedBy({ usage_until, usage_seq }: RecordedPart): Omit<TotalsOptions, "timeout_ms"> {
+export function storedBy({
+  usage_until,
+  usage_seq,
+}: Pick<RecordedPart, "usage_until" | "usage_seq">): Omit<TotalsOptions, "timeout_ms"> {
   return { created_until_ms: instant(usage_until).epochMilliseconds, last_seq: usage_seq ?? undefined };
 }
 

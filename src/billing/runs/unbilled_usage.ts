@@ -7,7 +7,9 @@ import { MAX_TIMESTAMP_MS, type UsageWindow } from "../../usage_store/port.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { LIMITS } from "../limits.ts";
+import { UsageCount } from "../records/count_usage.ts";
 import { type RecordedCount, listCountedPeriods, listRecorded } from "../records/queries.ts";
+import { storedBy } from "../records/verify_usage.ts";
 import { listBillable } from "./billable_queries.ts";
 import type { UnbilledUsage } from "./model.ts";
 import {
@@ -131,22 +133,32 @@ async function findLate({ ctx, settled_by }: UsageSearch, ids: readonly number[]
     const sums = await ctx.usage.sums(tx.scope.company_id, batch, ctx.config.usage_query_timeout_ms);
     const starts = [...new Set(batch.map(({ period }) => period.billingStartAt))];
     const records = await listRecorded(tx, ids, starts);
-    for (const [i, { period }] of batch.entries()) {
-      const { subscription_id, billingStartAt, billingEndAt } = period;
-      const own = records.filter(
-        (part) => part.subscription_id === subscription_id && part.billingStartAt === billingStartAt,
-      );
+    const parts = Map.groupBy(records, (part) => `${part.subscription_id} ${part.billingStartAt}`);
+    const looked_at = new UsageCount(new Map());
+    const countOf = batch.map(({ period, ...window }) => {
+      const own = parts.get(`${period.subscription_id} ${period.billingStartAt}`) ?? [];
       const lines = own.flatMap((part) => part.lines).filter(({ kind }) => kind === "usage");
-      const counted = lines.reduce((all, line) => all + (line.event_count ?? 0), 0);
+      // Lines that a meter counts leave the events out that it does not take: then it is what their records looked at.
+      return lines.some(({ meter_id }) => meter_id !== undefined)
+        ? looked_at.ofWindow(window, storedBy(period))
+        : () => ({
+            units: sum(lines.map(({ quantity }) => quantity)),
+            event_count: lines.reduce((all, line) => all + (line.event_count ?? 0), 0),
+          });
+    });
+    await looked_at.ask(ctx.usage, tx.scope.company_id, ctx.config.usage_query_timeout_ms);
+    for (const [i, { period }] of batch.entries()) {
+      const { subscription_id, billingStartAt: from, billingEndAt: to } = period;
+      const { units = "0", event_count: counted = 0 } = countOf[i]?.() ?? {};
       const event_count = (sums[i]?.event_count ?? 0) - counted;
       if (event_count <= 0) continue;
       found.push({
         subscription_id,
         reason: "late",
-        from: billingStartAt,
-        to: billingEndAt,
-        billing_record_id: own[0]?.id ?? null,
-        units: subtract(sums[i]?.units ?? "0", sum(lines.map(({ quantity }) => quantity))),
+        from,
+        to,
+        billing_record_id: parts.get(`${subscription_id} ${from}`)?.[0]?.id ?? null,
+        units: subtract(sums[i]?.units ?? "0", units),
         event_count,
       });
     }

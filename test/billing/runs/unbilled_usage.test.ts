@@ -205,3 +205,29 @@ test("the list is the company's, narrowed and paged", async () => {
   const client = await company.addUser("client", company.client_id);
   expect((await client("GET", "/unbilled-usage")).status).toBe(403);
 });
+
+test("what a model's own meter leaves out was looked at, and is not late", async () => {
+  billing.clock.set("2024-02-01T01:00:00Z");
+  const company = await billing.addCompany();
+  const filters = [{ key: "kind", op: "exists" }];
+  const { body } = await company.api("POST", "/meters", {
+    code: "of_kind",
+    name: "Of a kind",
+    aggregation: "sum",
+    filters,
+  });
+  const meter_id = body.data.id;
+  const id = await company.subscribe({ ...PER_UNIT, meter_id }, { started_at: "2024-01-01T00:00:00Z" });
+  await company.use(id, ["2024-01-10T00:00:00Z", "4"]);
+  await company.run();
+  const [january] = await company.records(id);
+  expect(january).toMatchObject({ totalCharges: "0.00", billedUnits: 0 });
+
+  billing.clock.set("2024-05-02T01:00:00Z");
+  await company.run();
+  await company.use(id, ["2024-01-20T00:00:00Z", "10"]);
+  await recheck();
+  expect(await unbilled(company)).toMatchObject([
+    { subscription_id: id, reason: "late", billing_record_id: january.id, units: "10", event_count: 1 },
+  ]);
+});
