@@ -3,7 +3,6 @@ import { parseMetadata } from "../metadata.ts";
 import type { MeterUse } from "../meter.ts";
 import type { TotalWindow } from "../running_totals.ts";
 import { readTotals, type StoredTotals, termsOf } from "./stored_totals.ts";
-import { Tally } from "./tally.ts";
 import type { EventPlace, NumberedEvent, TallyRow, TotalsSource } from "./totals_source.ts";
 import type { Watched } from "./watched.ts";
 import { Cell, WindowTotals } from "./window_totals.ts";
@@ -21,7 +20,7 @@ export async function countStored(
   const counts: Counts = new Map();
   const uses = new Uses();
   const placed = batch.flatMap((watched) => {
-    counts.set(watched, new WindowTotals(watched.rule, watched.totals.floor_ms));
+    counts.set(watched, new WindowTotals(watched.watch, watched.rule, watched.floor_ms));
     const use = uses.positionOf(watched);
     return watched.stretches().map((stretch) => ({ watched, stretch, use }));
   });
@@ -59,15 +58,12 @@ class Uses {
 
 function cellOf({ rule }: Watched, stretch: TotalWindow, rows: readonly TallyRow[]): Cell {
   const cell = new Cell(stretch);
-  for (const { group, text, ...row } of rows) {
-    if (text === null) cell.set(rule.has_groups, group, Object.assign(new Tally(), tallied(row)));
-    else rule.addText(cell.tallyOf(rule.has_groups, group), text);
+  for (const { group, value, more, text } of rows) {
+    const tally = rule.has_groups ? cell.tallyOf(group) : cell.tally;
+    if (text === null) Object.assign(tally, { value, more });
+    else rule.addText(tally, text);
   }
   return cell;
-}
-
-function tallied({ events, value, moment, last_ms, last_id }: Omit<TallyRow, "group" | "text">) {
-  return { events, value, moment, last_ms, last_id };
 }
 
 /** Counts the events after the first window one by one: from when they are, nobody knows. */
@@ -98,7 +94,7 @@ export async function completeStored(
   last_seq: number,
 ): Promise<Counts> {
   const counts: Counts = new Map(
-    batch.map(([watched, stored]) => [watched, readTotals(watched.rule, stored)]),
+    batch.map(([watched, stored]) => [watched, readTotals(watched.watch, watched.rule, stored)]),
   );
   const bySubscription = Map.groupBy(batch, ([{ watch }]) => placeOf(watch));
   const after_seq = batch.reduce((least, [, { seq }]) => Math.min(least, seq), last_seq);

@@ -40,7 +40,8 @@ export interface KeeperOptions {
 export class TotalsKeeper implements RunningTotals {
   readonly #secret: string;
   readonly #onFailure: (error: unknown) => void;
-  readonly #companies = new Map<number, Map<number, Watched[]>>();
+  /** The first watch of each subscription, by company. */
+  readonly #companies = new Map<number, Map<number, Watched>>();
   readonly #listeners = new Set<(event: WatchedEvent) => void>();
   #stored: Map<string, StoredTotals>;
   /** To be counted, in the order of their arrival. */
@@ -84,39 +85,47 @@ export class TotalsKeeper implements RunningTotals {
   }
 
   watch(watches: readonly Watch[]): WatchedTotals[] {
-    const readers = new Map<string, MeterReader>();
+    const rules = new Map<string, TotalsRule>();
     this.#is_used ||= watches.length > 0;
     const all = watches.map((watch) => {
       refuseUntotaled(watch);
       const terms = JSON.stringify([termsOf(watch.meter), watch.per]);
-      const reader = readers.get(terms) ?? new MeterReader(watch.meter, watch.per);
-      readers.set(terms, reader);
-      return this.#open(new TotalsRule(watch, reader, this.#secret));
+      const rule =
+        rules.get(terms) ?? new TotalsRule(watch, new MeterReader(watch.meter, watch.per), this.#secret);
+      rules.set(terms, rule);
+      return this.#open(watch, rule);
     });
     this.#count();
     return all;
   }
 
-  #open(rule: TotalsRule): Watched {
-    const { company_id, subscription_id } = rule.watch;
-    const stored = this.#stored.get(identityOf(rule.watch));
-    const is_enough = stored !== undefined && stored.floor_ms <= rule.first_window.start_ms;
-    const watched = new Watched(rule, is_enough ? stored : undefined, (closed) => this.#drop(closed));
-    const subscriptions = this.#companies.get(company_id) ?? new Map<number, Watched[]>();
+  #open(watch: Watch, rule: TotalsRule): Watched {
+    const { company_id, subscription_id } = watch;
+    const watched = new Watched(watch, rule, this);
+    const stored = this.#stored.get(identityOf(watch));
+    if (stored !== undefined && stored.floor_ms <= watched.floor_ms) watched.stored = stored;
+    const subscriptions = this.#companies.get(company_id) ?? new Map<number, Watched>();
     this.#companies.set(company_id, subscriptions);
-    subscriptions.set(subscription_id, [...(subscriptions.get(subscription_id) ?? []), watched]);
+    watched.next = subscriptions.get(subscription_id);
+    subscriptions.set(subscription_id, watched);
     this.#waiting.add(watched);
     return watched;
   }
 
-  #drop(watched: Watched): void {
+  /** Forgets a watch that was closed. */
+  drop(watched: Watched): void {
     const { company_id, subscription_id } = watched.watch;
     this.#waiting.delete(watched);
     this.#refused.delete(watched);
     const subscriptions = this.#companies.get(company_id);
-    const left = (subscriptions?.get(subscription_id) ?? []).filter((other) => other !== watched);
-    if (left.length > 0) subscriptions?.set(subscription_id, left);
-    else subscriptions?.delete(subscription_id);
+    let first: Watched | undefined;
+    for (const other of [...each(subscriptions?.get(subscription_id))].toReversed()) {
+      if (other === watched) continue;
+      other.next = first;
+      first = other;
+    }
+    if (first === undefined) subscriptions?.delete(subscription_id);
+    else subscriptions?.set(subscription_id, first);
     if (subscriptions?.size === 0) this.#companies.delete(company_id);
   }
 
@@ -139,29 +148,31 @@ export class TotalsKeeper implements RunningTotals {
 
   *#all(): Generator<Watched> {
     for (const subscriptions of this.#companies.values())
-      for (const list of subscriptions.values()) yield* list;
+      for (const first of subscriptions.values()) yield* each(first);
   }
 
-  /** The watches of a company by subscription; undefined where there is none, so that a commit costs nothing. */
-  watchedOf(company_id: number): ReadonlyMap<number, readonly Watched[]> | undefined {
+  /** The first watch of each subscription of a company; undefined where there is none, so that a commit costs nothing. */
+  watchedOf(company_id: number): ReadonlyMap<number, Watched> | undefined {
     return this.#companies.get(company_id);
   }
 
-  /** Adds an event that was committed to its subscription's watches. Call `advance` in the same turn. */
-  add(watches: readonly Watched[], event: CommittedEvent): void {
-    try {
-      const needs_object = event.metadata !== null && watches.some(({ rule }) => rule.reader.reads_metadata);
-      const object: MetadataObject = needs_object ? parseMetadata(event.metadata ?? "{}") : null;
-      for (const watched of watches) watched.add(event, object);
-    } catch (error) {
-      // A calendar that fails must not fail a commit.
-      this.#onFailure(error);
-      for (const watched of watches) this.#distrust(watched);
-      this.#count();
+  /** Adds an event that was committed to the watches of its subscription. Call `advance` in the same turn. */
+  add(first: Watched, event: CommittedEvent): void {
+    let object: MetadataObject | undefined;
+    for (let watched: Watched | undefined = first; watched !== undefined; watched = watched.next) {
+      try {
+        if (watched.rule.reader.reads_metadata && object === undefined)
+          object = event.metadata === null ? null : parseMetadata(event.metadata);
+        watched.add(event, object ?? null);
+      } catch (error) {
+        // A calendar that fails must not fail a commit.
+        this.#onFailure(error);
+        this.#distrust(watched);
+        this.#count();
+      }
     }
-    const [watched] = watches;
-    if (this.#listeners.size === 0 || watched === undefined) return;
-    const { company_id, subscription_id } = watched.watch;
+    if (this.#listeners.size === 0) return;
+    const { company_id, subscription_id } = first.watch;
     for (const listener of this.#listeners) listener({ company_id, subscription_id, id: event.id });
   }
 
@@ -172,22 +183,25 @@ export class TotalsKeeper implements RunningTotals {
 
   /** Reads what was committed up to a number and not added: by a failed engine, or without events in memory. */
   async catchUp(readEvents: TotalsSource["readEvents"], last_seq: number): Promise<void> {
-    const findWatches = ({ company_id, subscription_id }: EventPlace): readonly Watched[] =>
-      this.#companies.get(company_id)?.get(subscription_id) ?? [];
+    const findFirst = ({ company_id, subscription_id }: EventPlace): Watched | undefined =>
+      this.#companies.get(company_id)?.get(subscription_id);
     if (this.#companies.size > 0 && last_seq > this.#last_seq) {
       const missed: NumberedEvent[] = [];
-      const isWatched = (place: EventPlace): boolean => findWatches(place).length > 0;
+      const isWatched = (place: EventPlace): boolean => findFirst(place) !== undefined;
       await readEvents({ after_seq: this.#last_seq, last_seq }, isWatched, (event) => missed.push(event));
       // All or none: reading may fail.
-      for (const event of missed) this.add(findWatches(event), event);
+      for (const event of missed) {
+        const first = findFirst(event);
+        if (first !== undefined) this.add(first, event);
+      }
     }
     this.advance(last_seq);
   }
 
   /** The company's totals are counted anew; `metadata`: those that read metadata. */
   recount(company_id: number, { metadata = false } = {}): void {
-    for (const list of this.#companies.get(company_id)?.values() ?? [])
-      for (const watched of list)
+    for (const first of this.#companies.get(company_id)?.values() ?? [])
+      for (const watched of each(first))
         if (!metadata || watched.rule.reader.reads_metadata) this.#distrust(watched);
     this.#count();
   }
@@ -203,7 +217,7 @@ export class TotalsKeeper implements RunningTotals {
     this.#stored = new Map();
     let section: StoredTotals[] = [];
     for (const watched of this.#all()) {
-      if (watched.is_certain) section.push(writeTotals(watched.rule, watched.totals, this.#last_seq));
+      if (watched.is_certain) section.push(writeTotals(watched, this.#last_seq));
       else if (watched.stored !== undefined) section.push(watched.stored);
       if (section.length < SECTION) continue;
       yield section;
@@ -244,7 +258,7 @@ export class TotalsKeeper implements RunningTotals {
 
   #isOpen(watched: Watched): boolean {
     const { company_id, subscription_id } = watched.watch;
-    return this.#companies.get(company_id)?.get(subscription_id)?.includes(watched) === true;
+    return [...each(this.#companies.get(company_id)?.get(subscription_id))].includes(watched);
   }
 
   async #countBatch(source: TotalsSource, batch: readonly Watched[]): Promise<void> {
@@ -286,6 +300,11 @@ export class TotalsKeeper implements RunningTotals {
     clearTimeout(timer);
     this.#wake = undefined;
   }
+}
+
+/** The watches of a subscription. */
+function* each(first: Watched | undefined): Generator<Watched> {
+  for (let watched = first; watched !== undefined; watched = watched.next) yield watched;
 }
 
 function refuseUntotaled({ meter: { aggregation } }: Watch): void {

@@ -1,31 +1,29 @@
 import type { Decimal } from "../../core/money.ts";
 import type { Aggregation } from "../meter.ts";
 import { addExactly, divideExactly, type Millionths, narrow } from "../meter_reader.ts";
+import type { TotalWindow } from "../running_totals.ts";
 import { type MemberHash, MemberSet } from "./member_set.ts";
 
 /**
  * What the values of a window and group come to, so that more can be added in any order, and two of different events be
- * put together. Every aggregation has its own fields; all have the same shape, which is small and quick.
+ * put together. All have one small shape: there is one for every limit.
  */
 export class Tally {
-  /** Of `count` the events, else unused. */
-  events = 0;
-  /** The sum, the smallest, the largest or the latest value; null while there is none. */
+  /** The sum, the smallest, the largest or the latest value; null while there is none. A count is a sum of ones. */
   value: Millionths | null = null;
-  /** Of `weighted_sum`: Σ value × ms since the window's start. */
-  moment: Millionths = 0;
-  /** Of `latest`: the event that has the value. */
-  last_ms = 0;
-  last_id = "";
-  /** Of `unique`: the texts. */
-  members: MemberSet | undefined;
+  /** Of `weighted_sum` Σ value × ms since the window's start, of `latest` the event, of `unique` the texts. */
+  more: Millionths | LastEvent | MemberSet | null = null;
+}
+
+/** The event that has the latest value. */
+export interface LastEvent {
+  readonly timestamp: number;
+  readonly id: string;
 }
 
 /** An event's value and place in time. */
-export interface Counted {
-  value: Millionths;
-  timestamp: number;
-  id: string;
+export interface Counted extends LastEvent {
+  readonly value: Millionths;
 }
 
 /** Adds an event's value, of any aggregation but `unique`. `start_ms`: that of the window. */
@@ -35,30 +33,41 @@ export function addValue(
   { value, timestamp, id }: Counted,
   start_ms: number,
 ): void {
-  if (aggregation === "count") tally.events++;
-  else if (aggregation === "latest") keepLatest(tally, value, timestamp, id);
-  else {
-    combine(tally, aggregation, value);
-    if (aggregation === "weighted_sum")
-      tally.moment = addExactly(tally.moment, times(value, timestamp - start_ms));
-  }
+  if (aggregation === "latest") return keepLatest(tally, value, { timestamp, id });
+  combine(tally, aggregation, value);
+  if (aggregation === "weighted_sum") addMoment(tally, times(value, timestamp - start_ms));
 }
 
 export function addMember(tally: Tally, hash: MemberHash): void {
-  (tally.members ??= new MemberSet()).add(hash);
+  if (tally.more instanceof MemberSet) return tally.more.add(hash);
+  tally.more = new MemberSet();
+  tally.more.add(hash);
 }
 
 /** Adds the tally of other events of the same window. */
 export function addTally(tally: Tally, aggregation: Aggregation, other: Tally): void {
-  tally.events += other.events;
-  tally.moment = addExactly(tally.moment, other.moment);
-  if (other.members !== undefined) {
-    if (tally.members === undefined) tally.members = other.members;
-    else tally.members.addAll(other.members);
+  const { value, more } = other;
+  if (more instanceof MemberSet) {
+    if (tally.more instanceof MemberSet) tally.more.addAll(more);
+    else tally.more = more;
+  } else if (value !== null) {
+    if (isEvent(more)) return keepLatest(tally, value, more);
+    combine(tally, aggregation, value);
+    if (more !== null) addMoment(tally, more);
   }
-  if (other.value === null) return;
-  if (aggregation === "latest") keepLatest(tally, other.value, other.last_ms, other.last_id);
-  else combine(tally, aggregation, other.value);
+}
+
+/** Whether it is the event of a latest value. */
+export function isEvent(more: Tally["more"]): more is LastEvent {
+  return typeof more === "object" && more !== null && !(more instanceof MemberSet);
+}
+
+function addMoment(tally: Tally, moment: Millionths): void {
+  tally.more = addExactly(momentOf(tally), moment);
+}
+
+function momentOf({ more }: Tally): Millionths {
+  return typeof more === "number" || typeof more === "bigint" ? more : 0;
 }
 
 function combine(tally: Tally, aggregation: Aggregation, value: Millionths): void {
@@ -69,12 +78,13 @@ function combine(tally: Tally, aggregation: Aggregation, value: Millionths): voi
   else tally.value = addExactly(before, value);
 }
 
-function keepLatest(tally: Tally, value: Millionths, timestamp: number, id: string): void {
-  const is_later = timestamp > tally.last_ms || (timestamp === tally.last_ms && id > tally.last_id);
-  if (tally.value !== null && !is_later) return;
+function keepLatest(tally: Tally, value: Millionths, { timestamp, id }: LastEvent): void {
+  const { more } = tally;
+  const is_later =
+    !isEvent(more) || timestamp > more.timestamp || (timestamp === more.timestamp && id > more.id);
+  if (!is_later) return;
   tally.value = value;
-  tally.last_ms = timestamp;
-  tally.last_id = id;
+  tally.more = { timestamp, id };
 }
 
 function times(value: Millionths, by: number): Millionths {
@@ -86,15 +96,14 @@ function times(value: Millionths, by: number): Millionths {
 export function quantityOf(
   aggregation: Aggregation,
   tally: Tally | undefined,
-  { start_ms, end_ms, whole_ms }: { start_ms: number; end_ms: number; whole_ms: number },
+  { start_ms, end_ms, whole_ms }: TotalWindow,
   before: Tally | undefined,
 ): Decimal {
-  if (aggregation === "count") return String(tally?.events ?? 0);
-  if (aggregation === "unique") return String(tally?.members?.size ?? 0);
+  if (aggregation === "unique") return String(tally?.more instanceof MemberSet ? tally.more.size : 0);
   if (aggregation !== "weighted_sum") return decimalOf(tally?.value ?? before?.value ?? 0);
   // The level at the end, for the whole window, less what came later than its start.
   const level = BigInt(tally?.value ?? 0) + BigInt(before?.value ?? 0);
-  const area = level * BigInt(end_ms - start_ms) - BigInt(tally?.moment ?? 0);
+  const area = level * BigInt(end_ms - start_ms) - BigInt(tally === undefined ? 0 : momentOf(tally));
   return decimalOf(divideExactly(area, BigInt(whole_ms)));
 }
 

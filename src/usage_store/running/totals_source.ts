@@ -1,5 +1,6 @@
 import type { MeterUse } from "../meter.ts";
 import type { Millionths } from "../meter_reader.ts";
+import type { LastEvent } from "./tally.ts";
 
 /** Whose an event is. */
 export interface EventPlace {
@@ -47,16 +48,14 @@ export interface TallyQuery {
   last_seq: number;
 }
 
-/** What the values of a window and group come to, as `Tally`; of `unique` a row for each text. */
+/** What the values of a window and group come to; of `unique` a row for each text. */
 export interface TallyRow {
   /** The position of the window in the query. */
   window: number;
   group: string | null;
-  events: number;
+  /** As of `Tally`. */
   value: Millionths | null;
-  moment: Millionths;
-  last_ms: number;
-  last_id: string;
+  more: Millionths | LastEvent | null;
   text: string | null;
 }
 

@@ -1,62 +1,48 @@
-import type { MetadataObject } from "../meter_reader.ts";
 import type { GroupTotal, Total, TotalWindow, Watch, WatchedTotals } from "../running_totals.ts";
 import type { StoredTotals } from "./stored_totals.ts";
-import { type TotaledEvent, type TotalsRule, WindowTotals } from "./window_totals.ts";
+import { type TotalsRule, WindowTotals } from "./window_totals.ts";
+
+/** Who keeps a watch. */
+interface Keeper {
+  drop(watched: Watched): void;
+}
 
 /**
- * A watch and its totals. While the stored events are counted, up to a number, the totals hold those that came since;
- * then what was counted is added.
+ * A watch and its totals. While the stored events are counted, up to a number, it holds those that came since; then what
+ * was counted is added.
  */
-export class Watched implements WatchedTotals {
-  readonly rule: TotalsRule;
+export class Watched extends WindowTotals implements WatchedTotals {
+  /** Another watch of the same subscription: a list takes more memory than the totals. */
+  next: Watched | undefined;
   /** What an earlier process wrote down of it, until that is read. */
   stored: StoredTotals | undefined;
-  #totals: WindowTotals;
   #is_certain = false;
   /** Numbers the countings: the result of an earlier one is not that of the present. */
   #counting = 0;
-  readonly #onClose: (watched: Watched) => void;
+  readonly #keeper: Keeper;
 
-  constructor(rule: TotalsRule, stored: StoredTotals | undefined, onClose: (watched: Watched) => void) {
-    this.rule = rule;
-    this.stored = stored;
-    this.#totals = new WindowTotals(rule);
-    this.#onClose = onClose;
-  }
-
-  get watch(): Watch {
-    return this.rule.watch;
+  constructor(watch: Watch, rule: TotalsRule, keeper: Keeper) {
+    super(watch, rule);
+    this.#keeper = keeper;
   }
 
   get is_certain(): boolean {
     return this.#is_certain;
   }
 
-  get totals(): WindowTotals {
-    return this.#totals;
-  }
-
   at(ms: number, group: string | null = null): Total {
-    if (ms < this.#totals.floor_ms) return { quantity: "0", certain: false };
-    return { quantity: this.#totals.quantity(ms, group), certain: this.#is_certain };
+    if (ms < this.floor_ms) return { quantity: "0", certain: false };
+    return { quantity: this.quantity(ms, group), certain: this.#is_certain };
   }
 
   groupsAt(ms: number): GroupTotal[] {
-    if (ms < this.#totals.floor_ms) return [];
-    return this.#totals.quantities(ms).map((total) => ({ ...total, certain: this.#is_certain }));
+    if (ms < this.floor_ms) return [];
+    return this.quantities(ms).map((total) => ({ ...total, certain: this.#is_certain }));
   }
 
   close(): void {
     this.distrust();
-    this.#onClose(this);
-  }
-
-  add(event: TotaledEvent, object: MetadataObject): void {
-    this.#totals.add(event, object);
-  }
-
-  forgetBefore(ms: number): void {
-    this.#totals.forgetBefore(ms);
+    this.#keeper.drop(this);
   }
 
   /** The totals are not certain until they are counted anew. */
@@ -69,27 +55,27 @@ export class Watched implements WatchedTotals {
   /** Begins a counting of the events that are stored by now, and returns its number. */
   begin(): number {
     this.#is_certain = false;
-    this.#totals = new WindowTotals(this.rule, this.#totals.floor_ms);
+    this.clear();
     return ++this.#counting;
   }
 
   /** Adds what a counting found, unless another one began since. */
   join(counting: number, counted: WindowTotals): void {
     if (counting !== this.#counting) return;
-    for (const cell of counted.cells) this.#totals.addCell(cell);
+    for (const cell of counted.cells) this.addCell(cell);
     this.#is_certain = true;
     this.stored = undefined;
   }
 
   /** From where on stored events are counted. */
   get reads_from_ms(): number {
-    return this.rule.looks_back ? this.watch.since_ms : this.#totals.floor_ms;
+    return this.rule.looks_back ? this.watch.since_ms : this.floor_ms;
   }
 
   /** The stretches to count, the last of which is the first window. Few events have a timestamp after it. */
   stretches(): TotalWindow[] {
     const { since_ms, calendar } = this.watch;
-    const { floor_ms } = this.#totals;
+    const { floor_ms } = this;
     const window = calendar.at(floor_ms);
     if (!this.rule.looks_back || since_ms >= floor_ms) return [window];
     return [{ start_ms: since_ms, end_ms: floor_ms, whole_ms: 1 }, window];

@@ -30,7 +30,7 @@ test("totals are what the plain model measures, added in any order, in two parts
       (events, watch, instants, cut, forgotten_ms) => {
         const rule = ruleOf(watch);
         const own = events.filter(({ subscription_id }) => subscription_id === watch.subscription_id);
-        const [totals, others] = [new WindowTotals(rule), new WindowTotals(rule)];
+        const [totals, others] = [new WindowTotals(watch, rule), new WindowTotals(watch, rule)];
         for (const event of own.slice(0, cut)) add(others, event);
         for (const event of own.slice(cut, cut * 2)) add(totals, event);
         if (forgotten_ms > watch.from_ms) totals.forgetBefore(forgotten_ms);

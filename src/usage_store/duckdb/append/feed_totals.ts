@@ -13,9 +13,9 @@ export function feedTotals(
     if (watched === undefined) continue;
     for (const position of fresh) {
       const event = request.events[position];
-      const watches = watched.get(event?.subscription_id ?? 0);
-      if (event !== undefined && watches !== undefined)
-        totals.add(watches, { ...event, usage: usageOf(request, position) });
+      const first = watched.get(event?.subscription_id ?? 0);
+      if (event !== undefined && first !== undefined)
+        totals.add(first, { ...event, usage: usageOf(request, position) });
     }
   }
   totals.advance(last_seq);

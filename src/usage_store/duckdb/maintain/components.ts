@@ -123,8 +123,9 @@ async function openOn(
 function snapshotsOf({ snapshots, totals_snapshots }: OpenedStore): Pick<SnapshotWriter, "write"> {
   return {
     async write(connection, last_seq) {
-      await snapshots?.write(connection, last_seq);
+      // That of the totals first: it is smaller, and saves more.
       await totals_snapshots?.write(connection);
+      await snapshots?.write(connection, last_seq);
     },
   };
 }

@@ -28,23 +28,24 @@ function useSql(
   parameters: Parameters,
 ): string {
   const { aggregation } = use.meter;
-  const { value = "NULL", moment = "0", last = LAST.none, text = "NULL" } = COLUMNS[aggregation] ?? {};
+  const { value = "NULL", moment = "NULL", last = LAST.none, text = "NULL" } = COLUMNS[aggregation] ?? {};
   const groups = aggregation === "unique" ? "position, part, value" : "position, part";
-  return `SELECT position, part, count(*) AS events, (${value})::VARCHAR AS value, (${moment})::VARCHAR AS moment,
-      ${last}, (${text})::VARCHAR AS text
+  return `SELECT position, part, (${value})::VARCHAR AS value, (${moment})::VARCHAR AS moment, ${last},
+      (${text})::VARCHAR AS text
     FROM (${valuesSql(wanted, use, windows, parameters)}) WHERE value IS NOT NULL GROUP BY ${groups}`;
 }
 
 /** SQL of the event that has the latest value. */
 const LAST = {
-  none: "0::BIGINT AS last_ms, '' AS last_id",
+  none: "NULL::BIGINT AS last_ms, '' AS last_id",
   latest: "max(timestamp) AS last_ms, max_by(id, (timestamp, id))::VARCHAR AS last_id",
 };
 
-/** SQL of what the values of a group come to; by default the events alone. */
+/** SQL of what the values of a group come to, by default nothing. */
 const COLUMNS: Partial<
   Record<Aggregation, { value?: string; moment?: string; last?: string; text?: string }>
 > = {
+  count: { value: "sum(value)" },
   sum: { value: "sum(value)" },
   min: { value: "min(value)" },
   max: { value: "max(value)" },
@@ -53,21 +54,20 @@ const COLUMNS: Partial<
   weighted_sum: { value: "sum(value)", moment: "sum(value * (timestamp - start_ms))" },
 };
 
-function toRow([position, part, events, value, moment, last_ms, last_id, text]: DuckDBValue[]): TallyRow {
+function toRow([position, part, value, moment, last_ms, last_id, text]: DuckDBValue[]): TallyRow {
   const group: unknown = JSON.parse(asText(part))[0] ?? null;
+  const more =
+    last_ms === null ? millionthsOf(moment) : { timestamp: asNumber(last_ms), id: asText(last_id) };
   return {
     window: asNumber(position),
     group: typeof group === "string" ? group : null,
-    events: asNumber(events),
-    value: value === null ? null : millionthsOf(asText(value)),
-    moment: millionthsOf(asText(moment)),
-    last_ms: asNumber(last_ms),
-    last_id: asText(last_id),
+    value: millionthsOf(value),
+    more,
     text: text === null ? null : asText(text),
   };
 }
 
-/** Of the text of a whole number, or of a decimal with six digits after the point. */
-function millionthsOf(text: string): Millionths {
-  return narrow(BigInt(text.replace(".", "")) * (text.includes(".") ? 1n : 1_000_000n));
+/** Of the text of a decimal with six digits after the point; null for none. */
+function millionthsOf(text: DuckDBValue | undefined): Millionths | null {
+  return text === null ? null : narrow(BigInt(asText(text).replace(".", "")));
 }
