@@ -25,6 +25,7 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   // Its group is gone with it within a day.
   usage_reservations: { plain: ["reservation_id", "group"] },
   add_ons: { company: ["code", "name", "charge"], plain: ["currency"] },
+  client_billing_profiles: { plain: ["currency"] },
   subscription_add_ons: { plain: ["adjustment_billing_record_ids"] },
   subscriptions: { person: ["name", "external_subscription_id"] },
   billing_model_changes: { text: ["last_error"], plain: ["adjustment_billing_record_ids"] },

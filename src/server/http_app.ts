@@ -16,6 +16,7 @@ import {
   billingTypeRoutes,
   myBillingModelRoutes,
 } from "../billing/billing_models/routes.ts";
+import { billingProfileRoutes } from "../billing/billing_profiles/routes.ts";
 import { clientRoutes } from "../billing/clients/routes.ts";
 import { collectionRoutes } from "../emandate/collections/routes.ts";
 import { companyRoutes } from "../billing/companies/routes.ts";
@@ -99,6 +100,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(apiKeyRoutes(deps))
         .use(auditRoutes(deps))
         .use(clientRoutes(deps))
+        .use(billingProfileRoutes(deps))
         .use(productRoutes(deps))
         .use(meterRoutes(deps))
         .use(featureRoutes(deps))

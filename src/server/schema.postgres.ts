@@ -17,6 +17,7 @@ export const {
   subscriptions,
   add_ons,
   subscription_add_ons,
+  client_billing_profiles,
   billing_model_changes,
   billing_model_migrations,
   credit_thresholds,

@@ -14,6 +14,7 @@ import { ADD_ON_CONSTRAINTS, addOnTable } from "../billing/add_ons/tables.ts";
 import { subscriptionAddOnTable } from "../billing/subscription_add_ons/tables.ts";
 import { billingModelMigrationTable } from "../billing/billing_model_migrations/tables.ts";
 import { BILLING_MODEL_CONSTRAINTS, billingModelTable } from "../billing/billing_models/tables.ts";
+import { billingProfileTable } from "../billing/billing_profiles/tables.ts";
 import { clientTable } from "../tenancy/clients/tables.ts";
 import { COLLECTION_CONSTRAINTS, collectionRunTable } from "../emandate/collections/tables.ts";
 import { companyTable, companyTimezoneTable } from "../tenancy/companies/tables.ts";
@@ -77,6 +78,7 @@ export const TABLES = {
   usage_reservations: reservationTable,
   add_ons: addOnTable,
   subscription_add_ons: subscriptionAddOnTable,
+  client_billing_profiles: billingProfileTable,
   billing_model_changes: billingModelChangeTable,
   billing_model_migrations: billingModelMigrationTable,
   credit_thresholds: creditThresholdTable,

@@ -62,6 +62,17 @@ export function priceTermsOf(
   return { ...row, ...optional, billing_type, price: toBig(row.price).toFixed() };
 }
 
+/** The terms for usage so far: without minimums, and what is charged by the month. Decision 0244. */
+export function withoutMinimums(model: PriceTerms): PriceTerms {
+  const { commitment } = model;
+  return {
+    ...model,
+    minimum_charge: null,
+    commitment: commitment && { ...commitment, minimum: null },
+    charges: model.charges.filter(({ type }) => type !== "fixed"),
+  };
+}
+
 const freeTiers = (tiers: readonly UsageTier[]) =>
   tiers.map(({ up_to }) => ({ up_to, unit_price: "0", flat_fee: "0" }));
 

@@ -1,3 +1,3 @@
 /** The kinds of billing records. */
-export const RECORD_KINDS = ["period", "adjustment", "advance"] as const;
+export const RECORD_KINDS = ["period", "adjustment", "advance", "interim"] as const;
 export type RecordKind = (typeof RECORD_KINDS)[number];

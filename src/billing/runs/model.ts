@@ -19,6 +19,9 @@ const RunCounts = Type.Object(
     subscriptions: Type.Integer({ description: "looked at so far" }),
     periods: Type.Integer({ description: "records of periods written" }),
     adjustments: Type.Integer({ description: "adjustments written" }),
+    interims: Type.Optional(
+      Type.Integer({ description: "records of usage so far written; there if any was" }),
+    ),
     advances: Type.Optional(Type.Integer({ description: "records in advance written; there if any was" })),
     unchanged: Type.Integer({ description: "periods whose records are up to date" }),
     not_due: Type.Integer({ description: "periods that have begun, or were named, and can't be billed yet" }),

@@ -12,7 +12,7 @@ import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findMeters } from "../meters/queries.ts";
 import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
-import { missingRecord } from "../rating/billed_parts.ts";
+import { type MissingRecord, missingRecord } from "../rating/billed_parts.ts";
 import { billedUnits, rate as rateSegments, total, type UsedSegment } from "../rating/charges.ts";
 import { creditMonth } from "../rating/credit_month.ts";
 import type { Segment } from "../rating/segments.ts";
@@ -28,7 +28,7 @@ import { type DuePeriod, intervalFeesOf, stretchesIn } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import type { RunRecord } from "./model.ts";
 import { NO_EVENTS } from "../rating/adjustment.ts";
-import { namedMeters } from "../billing_models/price_terms.ts";
+import { namedMeters, withoutMinimums } from "../billing_models/price_terms.ts";
 import { ChargeMeasures } from "../meters/measure_charges.ts";
 import { deleteBilled } from "./unbilled_queries.ts";
 
@@ -183,12 +183,17 @@ async function meter(ctx: MeterContext, all: readonly SegmentedPeriod[]): Promis
 
 export function rate(metered: readonly MeteredPeriod[]): Staged<RatedPeriod> {
   return attemptEach(metered, (period) => {
-    const { used, used_add_ons, subscription } = period;
+    const { used_add_ons, subscription } = period;
+    const used = period.part === "interim" ? period.used.map(asUsedSoFar) : period.used;
     const { currency } = subscription.billing_model;
     const credits = creditMonth(used, period.period);
     const { lines } = rateSegments(used, currency, credits, used_add_ons, intervalFeesOf(period));
     return { ...period, lines };
   });
+}
+
+function asUsedSoFar(used: UsedSegment): UsedSegment {
+  return { ...used, segment: { ...used.segment, model: withoutMinimums(used.segment.model) } };
 }
 
 /**
@@ -293,6 +298,20 @@ function isFreeOfCharge({ kind, totalCharges }: NewRecord): boolean {
   return kind === "adjustment" && isZero(totalCharges);
 }
 
+/** What is missing of a period by its lines and those on record. */
+export function missingOf(
+  { subscription, part, lines: expected }: RatedPeriod,
+  records: readonly RecordedPart[],
+): MissingRecord | null {
+  const { timeline, billing_model } = subscription;
+  const found = { expected, records, currency: billing_model.currency };
+  return missingRecord(part, found, (id) =>
+    timeline.some(
+      (entry) => entry.billing_model.id === id && entry.billing_model.fee_timing === "in_advance",
+    ),
+  );
+}
+
 /** The record that is missing, or null when those on record are complete. */
 function nextRecord(
   { company_id }: Scope,
@@ -300,15 +319,9 @@ function nextRecord(
   rated: RatedPeriod,
   recorded: readonly RecordedPart[],
 ): NewRecord | null {
-  const { subscription, period, segments, part, lines: expected } = rated;
+  const { subscription, period, segments } = rated;
   const { id, currency } = subscription.billing_model;
-  const in_advance = new Set(
-    subscription.timeline
-      .filter(({ billing_model }) => billing_model.fee_timing === "in_advance")
-      .map(({ billing_model }) => billing_model.id),
-  );
-  const found = { expected, records: recorded, currency };
-  const missing = missingRecord(part, found, (model_id) => in_advance.has(model_id));
+  const missing = missingOf(rated, recorded);
   if (missing === null) return null;
   const { kind, adjusts_billing_record_id } = missing;
   const lines = [...missing.lines];
@@ -340,6 +353,6 @@ function eventOf(record: BillingRecord): NewEvent {
 
 type PeriodPlace = Pick<RecordedPart, "subscription_id" | "billingStartAt">;
 
-const recordKey = (record: PeriodPlace) => `${record.subscription_id} ${record.billingStartAt}`;
+export const recordKey = (record: PeriodPlace) => `${record.subscription_id} ${record.billingStartAt}`;
 
-const periodKey = ({ subscription, period }: DuePeriod) => `${subscription.id} ${iso(period.from)}`;
+export const periodKey = ({ subscription, period }: DuePeriod) => `${subscription.id} ${iso(period.from)}`;

@@ -22,7 +22,12 @@ export const NO_COUNTS: RunCounts = {
 };
 
 /** Where records are counted. */
-const COUNTERS = { period: "periods", adjustment: "adjustments", advance: "advances" } as const;
+const COUNTERS = {
+  period: "periods",
+  adjustment: "adjustments",
+  advance: "advances",
+  interim: "interims",
+} as const;
 
 /** The progress of a run: its counts, errors and first records so far. */
 export class Progress {
@@ -68,7 +73,7 @@ export class Progress {
       this.count(COUNTERS[outcome.record.kind]);
       this.#add(outcome.record);
       if (this.#records.length < LIMITS.billing_run_records) this.#records.push(outcome.record);
-    } else if (outcome.part !== "advance") {
+    } else if (outcome.part === "whole") {
       this.count("unchanged");
     }
   }
@@ -113,7 +118,7 @@ export class Progress {
 
   /** Whether the run has nothing to show: no record, no error. */
   isEmpty(): boolean {
-    const { periods, adjustments, late_unbilled, advances = 0 } = this.#counts;
-    return periods + adjustments + advances + late_unbilled + this.#errors.length === 0;
+    const { periods, adjustments, late_unbilled, advances = 0, interims = 0 } = this.#counts;
+    return periods + adjustments + advances + interims + late_unbilled + this.#errors.length === 0;
   }
 }

@@ -14,6 +14,7 @@ import { listBillable } from "./billable_queries.ts";
 import { type BillingJob, logFields, saveProgress } from "./billing_job.ts";
 import { findDuePeriods } from "./find_due.ts";
 import { reportStanding } from "./metrics.ts";
+import { billInterim } from "./interim.ts";
 import type { BillingRunResult } from "./model.ts";
 import { dueBy } from "./pipeline.ts";
 import { deleteRun, updateRun } from "./queries.ts";
@@ -25,11 +26,12 @@ import { recordUnbilledUsage } from "./unbilled_usage.ts";
  * had been due. Never throws: what stopped it is recorded in the run and logged. Decision 0032.
  */
 export async function runToEnd(run: BillingJob): Promise<BillingRunResult> {
-  const { ctx, progress, closed_since, billing_run_id } = run;
+  const { ctx, progress, closed_since, period, billing_run_id } = run;
   let status: BillingRunResult["status"] = "interrupted";
   try {
     const stored_seq = await requireCurrentUsage(run);
-    if (await billAll(run)) {
+    const is_recheck = closed_since !== undefined;
+    if ((await billAll(run)) && (is_recheck || period !== undefined || (await billInterim(run)))) {
       if (closed_since) {
         // A failed subscription may be settled by the next run, with usage that is not billed: look at all again.
         const looked_until = progress.failures > 0 ? null : stored_seq;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { PriceTerms } from "../../../src/billing/billing_models/price_terms.ts";
+import { type PriceTerms, withoutMinimums } from "../../../src/billing/billing_models/price_terms.ts";
 import { MONTHS_OF } from "../../../src/billing/billing_models/fee_terms.ts";
 import { netByLine } from "../../../src/billing/rating/adjustment.ts";
 import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
@@ -23,7 +23,7 @@ const PLANS: readonly PriceTerms[] = [
   { price: "30.5", fee_timing: "in_advance" as const, setup_fee: "12" },
   { price: "100", fee_interval: "quarter" as const, fee_timing: "in_advance" as const, trial_days: 20 },
   { price: "365", fee_interval: "year" as const, fee_timing: "in_advance" as const, setup_fee: "9.5" },
-  { ...per_unit, minimum_charge: "5" },
+  { ...per_unit, minimum_charge: "5", maximum_charge: "9" },
   { ...per_unit, fee_timing: "in_advance" as const, trial_days: 45 },
   { ...per_unit, fee_interval: "half_year" as const, fee_timing: "in_advance" as const },
 ].map((given, i) => model({ id: i + 1, name: `Plan ${i + 1}`, ...given }));
@@ -68,7 +68,7 @@ class History {
     return this.#records.get(period.from.epochMilliseconds) ?? [];
   }
 
-  whole(period: Period): readonly BillLine[] {
+  whole(period: Period, part: BilledPart = "whole"): readonly BillLine[] {
     const life = { started_at: this.#started_at, ends_at: this.#ends_at };
     const used = segments(period, this.#timeline, life).map((segment) => {
       const inside = this.#events.filter(
@@ -76,7 +76,11 @@ class History {
           Temporal.Instant.compare(segment.from, at) <= 0 && Temporal.Instant.compare(at, segment.to) < 0,
       );
       const units = String(inside.reduce((sum, event) => sum + event.units, 0));
-      return { segment, usage: { units, event_count: inside.length, usage_digest: NO_EVENTS } };
+      const terms = part === "interim" ? withoutMinimums(segment.model) : segment.model;
+      return {
+        segment: { ...segment, model: terms },
+        usage: { units, event_count: inside.length, usage_digest: NO_EVENTS },
+      };
     });
     const before = this.periods.findIndex(({ from }) => from.equals(period.from));
     const fees = intervalsBeginning(this.#timeline, before).flatMap((interval) => {
@@ -88,7 +92,7 @@ class History {
 
   reconcile(period: Period, part: BilledPart): void {
     const records = this.recordsOf(period);
-    const found = { expected: this.whole(period), records, currency: "EUR" };
+    const found = { expected: this.whole(period, part), records, currency: "EUR" };
     const in_advance = new Set(
       this.#timeline
         .filter((entry) => entry.model.fee_timing === "in_advance")
@@ -107,9 +111,10 @@ class History {
     const is_over = this.#ends_at !== null && Temporal.Instant.compare(this.#ends_at, this.#now) <= 0;
     const what = roll(10);
     if (what < 4) {
-      const back = roll(24 * 30);
-      const at = this.#now.subtract({ hours: back });
-      this.#events.push({ at, units: 1 + roll(9) });
+      for (const days of [1, 15, 30]) {
+        const at = this.#now.subtract({ hours: roll(24 * days) });
+        this.#events.push({ at, units: 1 + roll(9) });
+      }
     } else if (what < 7 && !is_over) {
       this.#change();
     } else if (what === 7 && this.#ends_at === null && roll(3) === 0) {
@@ -154,8 +159,10 @@ class History {
       const end = this.#ends_at ?? period.to;
       const has_ended =
         Temporal.Instant.compare(period.to, this.#now) <= 0 || Temporal.Instant.compare(end, this.#now) <= 0;
-      if (!has_ended) this.reconcile(period, "advance");
-      else this.reconcile(period, "whole");
+      if (!has_ended) {
+        this.reconcile(period, "advance");
+        if (this.#roll(2) === 0) this.reconcile(period, "interim");
+      } else this.reconcile(period, "whole");
     }
   }
 
@@ -165,7 +172,7 @@ class History {
   }
 }
 
-test("the records of a period sum to what it comes to, rated whole, whatever was billed in advance", () => {
+test("the records of a period sum to what it comes to, rated whole, whatever was billed in advance and meanwhile", () => {
   const seen = new Map<RecordKind, number>();
   const { numRuns } = propertyCases(30);
   for (let seed = 1; seed <= numRuns; seed++) {
@@ -194,7 +201,7 @@ test("the records of a period sum to what it comes to, rated whole, whatever was
     }
   }
   // All kinds were tried.
-  for (const kind of ["period", "adjustment", "advance"] as const) {
+  for (const kind of ["period", "adjustment", "advance", "interim"] as const) {
     expect(seen.get(kind) ?? 0).toBeGreaterThan(numRuns / 3);
   }
 });
