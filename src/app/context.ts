@@ -6,6 +6,7 @@ import type { Metrics } from "./metrics.ts";
 import type { Secrets } from "../core/secret_box.ts";
 import type { BlobStore } from "../store/blob_store.ts";
 import type { Passwords } from "../core/passwords.ts";
+import type { LiveLimits } from "./live_limits.ts";
 import type { UsageStore } from "../usage_store/port.ts";
 import type { Store } from "../store/store.ts";
 import type { Claim } from "./claim.ts";
@@ -67,6 +68,8 @@ export interface Context {
   /** The store without audit capture, for side effects that are not the operation's own change. */
   unaudited_store: Store;
   usage: UsageStore;
+  /** Totals and holds of limits, in memory. */
+  limits: LiveLimits;
   /** What holds work back while the disk is almost full, or the clock can't be trusted. */
   guards: Guards;
   /** The files of loan applications' documents. */

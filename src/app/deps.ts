@@ -12,6 +12,7 @@ import type { UsageStore } from "../usage_store/port.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { Claim, KeyedRequest } from "./claim.ts";
 import type { Guards } from "./guards.ts";
+import type { LiveLimits } from "./live_limits.ts";
 import type { Context, Origin } from "./context.ts";
 
 /** The caller of an operation, and the interface. */
@@ -32,6 +33,8 @@ export interface Deps {
   metrics: Metrics;
   store: Store;
   usage: UsageStore;
+  /** Totals and holds of limits, in memory. */
+  limits: LiveLimits;
   /** The problem of the usage store that the operator accepted, if any. */
   accepted_usage: string | null;
   documents: BlobStore;

@@ -53,7 +53,7 @@ export const ROLES = [...COMPANY_ROLES, "client"] as const;
 export type Role = (typeof ROLES)[number];
 
 /** What a machine's API key is for. */
-export const KEY_ROLES = ["lender", "agent", "ingest"] as const;
+export const KEY_ROLES = ["lender", "agent", "ingest", "gateway"] as const;
 export type KeyRole = (typeof KEY_ROLES)[number];
 
 /** The two environments of loan data, fully isolated from each other. */
@@ -117,6 +117,7 @@ const KEY_PERMISSIONS: Record<KeyRole, ReadonlySet<Permission>> = {
   lender: new Set<Permission>(["lending:read", "lending:write"]),
   agent: new Set<Permission>(["borrowing:read", "borrowing:write"]),
   ingest: new Set<Permission>(["usage:write"]),
+  gateway: new Set<Permission>(["usage:write", "entitlements:read"]),
 };
 
 /** What a role may do, in the order of PERMISSIONS. */

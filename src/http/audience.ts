@@ -20,12 +20,13 @@ const LEVELS: Record<Level, { callers: string; paths: string }> = {
   lender: { callers: "API keys of lenders", paths: "are under /lender" },
   agent: { callers: "API keys of agents", paths: "are under /agent" },
   ingest: { callers: "API keys for ingest", paths: "is POST /usage/events" },
+  gateway: { callers: "API keys of gateways", paths: "are for sending and checking usage" },
 };
 
 /** Errors: forbidden for an actor of another level. */
 export function requireAudience(actor: Actor, levels: readonly Level[]): void {
   const level = levelOf(actor);
   if (levels.includes(level)) return;
-  const callers = levels.map((admitted) => LEVELS[admitted].callers).join(" and ");
+  const callers = new Intl.ListFormat("en-GB").format(levels.map((admitted) => LEVELS[admitted].callers));
   throw new AppError("forbidden", `This path is for ${callers}; yours ${LEVELS[level].paths}`);
 }

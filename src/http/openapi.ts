@@ -91,7 +91,9 @@ export function describe(app: AnyElysia): JsonObject {
 }
 
 const isForUsersAndKeys = (row?: ServedRow) =>
-  row !== undefined && row.levels.includes("company") && row.levels.includes("ingest");
+  row !== undefined &&
+  row.levels.includes("company") &&
+  row.levels.some((level) => level === "ingest" || level === "gateway");
 
 /** The same routes with schemas where the generator expects them: in the app, Elysia would check by them. */
 function withSchemas(app: AnyElysia): AnyElysia {

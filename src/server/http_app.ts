@@ -62,6 +62,8 @@ import { myUsageSearchRoutes, usageSearchRoutes } from "../usage/search/routes.t
 import { userRoutes } from "../access/users/routes.ts";
 import { lenderWebhookLogRoutes, webhookLogRoutes } from "../webhooks/deliveries/routes.ts";
 import { webhookRoutes } from "../webhooks/endpoints/routes.ts";
+import { checkRoutes } from "../entitlements/checks/routes.ts";
+import { entitlementRoutes, myEntitlementRoutes } from "../entitlements/grants/routes.ts";
 import { errorHandler } from "../http/error_handler.ts";
 import { observeRequests } from "../http/observe_requests.ts";
 import { documentation } from "../http/documentation.ts";
@@ -126,6 +128,9 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(formRoutes(deps))
         .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
+        .use(checkRoutes(deps))
+        .use(entitlementRoutes(deps))
+        .use(myEntitlementRoutes(deps))
         .use(importRoutes(deps))
         .use(exportLinkRoutes(deps))
         .use(usageErasureRoutes(deps))

@@ -20,6 +20,9 @@ import { expireMandates } from "../emandate/mandates/service.ts";
 import { refreshEmandateBanks, resealEmandateKey } from "../emandate/merchant_config/service.ts";
 import { listCompaniesWithDueOrders } from "../emandate/results/polling_queries.ts";
 import { pollOrders, pruneSchemeCallbacks } from "../emandate/results/service.ts";
+import { endReservations } from "../entitlements/checks/service.ts";
+import { listCompaniesWithEnded } from "../entitlements/reservations/queries.ts";
+import { checkLimits, watchLimits } from "../entitlements/totals/service.ts";
 import { pruneIdempotencyKeys } from "../idempotency/service.ts";
 import { listCompaniesWithExpiredApplications } from "../loans/applications/queries.ts";
 import { expireLoanApplications } from "../loans/applications/expiry.ts";
@@ -208,6 +211,29 @@ export const JOBS: readonly Job[] = [
     cron: "30 * * * * *",
     due: (q, now) => listCompaniesWithCredits(q, watchedInstants(now)[1]),
     run: (ctx) => call(ctx, tellThresholds, {}),
+  },
+  {
+    name: "reservations_end",
+    summary: "Delete reservations of usage that have ended",
+    cron: "40 * * * * *",
+    due: listCompaniesWithEnded,
+    goes_on: ["disk"],
+    run: (ctx) => call(ctx, endReservations, {}),
+  },
+  {
+    name: "limits_watch",
+    summary: "Keep totals of every limit, and of no other",
+    cron: "15 5 * * * *",
+    runs_at_start: true,
+    goes_on: ["disk", "clock"],
+    run: (ctx) => call(ctx, watchLimits, {}),
+  },
+  {
+    name: "limits_check",
+    summary: "Compare the totals of limits with the stored usage",
+    cron: "30 20 4 * * *",
+    goes_on: ["disk", "clock"],
+    run: (ctx) => call(ctx, checkLimits, {}),
   },
   {
     name: "mandates_expire",

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Context } from "../app/context.ts";
 import type { Deps } from "../app/deps.ts";
 import { Background } from "../core/background.ts";
 import type { Config } from "../core/config.ts";
@@ -25,6 +26,7 @@ import { openLoginGuard } from "../access/sessions/login_throttle.ts";
 import { openPasswords, type PasswordCost } from "../core/passwords.ts";
 import { authenticate, authenticateAccessToken } from "../access/authenticate.ts";
 import { openTokens } from "../access/sessions/tokens.ts";
+import { ProcessLimits } from "../entitlements/live/live_limits.ts";
 import { exposeMetrics } from "./expose_metrics.ts";
 import { loadJwtSecret } from "./jwt_secret.ts";
 import { openUsage, unopenedUsage } from "./open_usage.ts";
@@ -83,12 +85,14 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const tokens = openTokens(secret, clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
+  const limits = await openLimits({ store, usage, background, log, ...config }, options);
   const documents = new BlobStore(join(config.data_dir, "documents"), () => guards.disk.check());
   const services = {
     log,
     store,
     unaudited_store: store,
     usage,
+    limits,
     documents,
     guards,
     config,
@@ -109,6 +113,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     metrics,
     store,
     usage,
+    limits,
     accepted_usage: opened.accepted,
     documents,
     guards,
@@ -119,17 +124,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     authenticate: (token, q = store.read) => authenticate(q, tokens, token, clock.now()),
     authenticateAccessToken: (token) => authenticateAccessToken(store.read, token, clock.now()),
     openClaim: (request) => new StoredClaim(store, request),
-    openContext: (caller) => ({
-      ...services,
-      claim: caller.claim ?? null,
-      actor: caller.actor,
-      origin: caller.origin,
-      request_id: caller.request_id,
-      get address() {
-        return typeof caller.address === "function" ? caller.address() : caller.address;
-      },
-      now: clock.now(),
-    }),
+    openContext: contextsOf(services, clock),
     watch: () => watch.begin(),
     async close() {
       await watch.end();
@@ -138,6 +133,34 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
       await store.close();
     },
   };
+}
+
+/** Opens the context of a call, at the current time. */
+function contextsOf(
+  services: Omit<Context, "claim" | "actor" | "origin" | "request_id" | "address" | "now">,
+  clock: Clock,
+): Deps["openContext"] {
+  return (caller) => ({
+    ...services,
+    claim: caller.claim ?? null,
+    actor: caller.actor,
+    origin: caller.origin,
+    request_id: caller.request_id,
+    get address() {
+      return typeof caller.address === "function" ? caller.address() : caller.address;
+    },
+    now: clock.now(),
+  });
+}
+
+/** The totals and holds of limits, with the holds of an earlier process where usage is open. */
+async function openLimits(
+  services: ConstructorParameters<typeof ProcessLimits>[0],
+  { without_stores = false, without_usage = without_stores }: OpenOptions,
+): Promise<ProcessLimits> {
+  const limits = new ProcessLimits(services);
+  if (!without_usage) await limits.load();
+  return limits;
 }
 
 /** Opens both stores, and compares the clock with what they know. Errors: throws, with neither of them open. */

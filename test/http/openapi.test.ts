@@ -42,7 +42,9 @@ test("the document passes a public linter with its recommended rules", async () 
 function schemesOf(name: string): Json[] {
   if (name === "get /metrics") return [{ metrics: [] }];
   if (/^\w+ \/api\/v1\/(lender|agent)\//.test(name)) return [{ apiKey: [] }];
-  return /usage.(events|imports?)$/.test(name) ? [{ bearer: [] }, { apiKey: [] }] : [{ bearer: [] }];
+  return /usage.(events|imports?|check|reservations.\{id\})$/.test(name)
+    ? [{ bearer: [] }, { apiKey: [] }]
+    : [{ bearer: [] }];
 }
 
 test("every route has a summary, a tag, an answer with a schema, and the bearer scheme or none", () => {

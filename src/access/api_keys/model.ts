@@ -3,7 +3,7 @@ import { ENVIRONMENTS, KEY_ROLES } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, oneOf, pageFields, Search, strict, trimmedText } from "../../core/schema.ts";
 
-const role = oneOf(KEY_ROLES, "lender, agent or ingest");
+const role = oneOf(KEY_ROLES, "lender, agent, ingest or gateway");
 const environment = oneOf(ENVIRONMENTS, "staging or production");
 
 /** The credentials of a company's machine. Decision 0100. */

@@ -32,8 +32,8 @@ export function validSecrets(key: KeySecrets, now: Temporal.Instant): ValidSecre
   return Temporal.Instant.compare(now, ends_at) < 0 ? [newest, old] : [newest];
 }
 
-/** Rejects staging keys for ingest: usage is billed, and has no staging. Errors: invalid. Decision 0101. */
+/** Rejects staging keys for ingest and gateways: usage is billed, and has no staging. Errors: invalid. Decision 0101. */
 export function checkEnvironment(role: KeyRole, environment: Environment): void {
-  if (role === "ingest" && environment === "staging")
-    throw invalid("/environment", "must be production for the role ingest: usage has no staging");
+  if ((role === "ingest" || role === "gateway") && environment === "staging")
+    throw invalid("/environment", `must be production for the role ${role}: usage has no staging`);
 }

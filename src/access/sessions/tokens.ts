@@ -12,7 +12,12 @@ const AUDIENCE = "meterhouse:rest";
 const LINK_AUDIENCE = "meterhouse:link";
 
 /** Audiences of key tokens. User tokens have none of them. */
-const KEY_AUDIENCES: Record<KeyRole, string> = { lender: "loan", agent: "loan", ingest: "ingest" };
+const KEY_AUDIENCES: Record<KeyRole, string> = {
+  lender: "loan",
+  agent: "loan",
+  ingest: "ingest",
+  gateway: "gateway",
+};
 
 /** The claims of a user's REST token. */
 export interface UserClaims {

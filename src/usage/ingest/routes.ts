@@ -29,38 +29,41 @@ const RefusedUsage = Type.Object(
  * Four media types, one of them a stream that is stored while it comes in. Not counted towards the caller's request
  * limit: the usage store bounds what may wait.
  */
-export const ingestRoutes = routes({ tag: "Usage", admits: ["company", "ingest"], counted: false }, [
-  endpoint(
-    "POST /usage/events",
-    {
-      status: 201,
-      response: answers({
-        201: dataOf(RecordedUsage),
-        400: RefusedUsage,
-        408: RefusedUsage,
-        409: RefusedUsage,
-        413: ErrorBody,
-        415: ErrorBody,
-        422: RefusedUsage,
-        503: RefusedUsage,
-      }),
-      detail: {
-        operationId: "record_usage",
-        summary: "Record usage events",
-        security: [{ bearer: [] }, { apiKey: [] }],
-        description: RECORD,
-        // Only described: the operations check the body themselves and name every broken event.
-        requestBody: {
-          required: true,
-          content: {
-            "application/json": documentedOnly(RecordUsage),
-            "application/x-ndjson": documentedOnly(NewUsageEvent),
-            "application/cloudevents+json": documentedOnly(UsageCloudEvent),
-            "application/cloudevents-batch+json": documentedOnly(UsageCloudEvents),
+export const ingestRoutes = routes(
+  { tag: "Usage", admits: ["company", "ingest", "gateway"], counted: false },
+  [
+    endpoint(
+      "POST /usage/events",
+      {
+        status: 201,
+        response: answers({
+          201: dataOf(RecordedUsage),
+          400: RefusedUsage,
+          408: RefusedUsage,
+          409: RefusedUsage,
+          413: ErrorBody,
+          415: ErrorBody,
+          422: RefusedUsage,
+          503: RefusedUsage,
+        }),
+        detail: {
+          operationId: "record_usage",
+          summary: "Record usage events",
+          security: [{ bearer: [] }, { apiKey: [] }],
+          description: RECORD,
+          // Only described: the operations check the body themselves and name every broken event.
+          requestBody: {
+            required: true,
+            content: {
+              "application/json": documentedOnly(RecordUsage),
+              "application/x-ndjson": documentedOnly(NewUsageEvent),
+              "application/cloudevents+json": documentedOnly(UsageCloudEvent),
+              "application/cloudevents-batch+json": documentedOnly(UsageCloudEvents),
+            },
           },
         },
       },
-    },
-    (exchange) => data(ingestRequest(exchange)),
-  ),
-]);
+      (exchange) => data(ingestRequest(exchange)),
+    ),
+  ],
+);

@@ -3,7 +3,7 @@ import type { Context } from "../../app/context.ts";
 import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
-import { AppError } from "../../core/errors.ts";
+import { AppError, type ErrorDetail } from "../../core/errors.ts";
 import { countRefused, countStored } from "../metrics.ts";
 import { readCloudEvents } from "./cloud_events.ts";
 import { storeFresh } from "./store_fresh.ts";
@@ -94,13 +94,45 @@ async function storeAll(
   if (located.length > 0) throw invalidEvents(located, single);
   const { company_id } = scopeOf(ctx.actor);
   const events = former_ids?.size ? await withFormerIds(ctx, read.events, former_ids) : read.events;
+  const settled = settledBy(ctx, company_id, events, single);
   try {
-    return await append(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
+    const stored = await append(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
+    ctx.limits.settle(company_id, settled);
+    return stored;
   } catch (error) {
     if (error instanceof AppError && error.kind === "invalid")
       throw invalidEvents(locateProblems(refusedEvents(error)), single);
     throw answerOf(error, single);
   }
+}
+
+/**
+ * The reservations that the events settle. Where nothing is reserved it costs nothing. Errors: conflict for an event under
+ * another subscription's reservation. Decision 0236.
+ */
+function settledBy(
+  { limits, now }: Context,
+  company_id: number,
+  events: readonly NewEvent[],
+  single: boolean,
+): string[] {
+  if (limits.count(company_id) === 0) return [];
+  const settled: string[] = [];
+  const details: ErrorDetail[] = [];
+  for (const [position, { id, subscription_id }] of events.entries()) {
+    const hold = limits.find(company_id, id);
+    if (hold === undefined) continue;
+    if (hold.subscription_id === subscription_id) settled.push(id);
+    else if (hold.expires_ms > now.epochMilliseconds)
+      details.push({ path: `/${position}/id`, message: "is a reservation of another subscription" });
+  }
+  if (details.length > 0) throw answerOf(new AppError("conflict", conflictOf(details), { details }), single);
+  return settled;
+}
+
+function conflictOf(details: readonly ErrorDetail[]): string {
+  const ids = details.length === 1 ? "an id is that" : `${details.length} ids are those`;
+  return `Cannot store these events: ${ids} of a reservation of another subscription`;
 }
 
 /** The events, each under its former id where it is stored under that, so that it counts as a duplicate. */

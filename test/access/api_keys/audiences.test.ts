@@ -42,17 +42,24 @@ function isForAudience({ error }: Json): boolean {
   return /^This path is for .*; yours (are|is) /.test(error);
 }
 
-/** The audience of a path. */
-function audienceOf(path: string): "lender" | "agent" | "usage" | "users" {
+/** The audiences of a path. */
+function audiencesOf(path: string): string[] {
+  const [, first, second = ""] = path.split("/");
+  if (first === "usage" && second === "events") return ["ingest", "gateway"];
+  if (first === "usage" && ["check", "reservations"].includes(second)) return ["gateway"];
+  return [audienceOf(path)];
+}
+
+/** The audience of a path that is for one. */
+function audienceOf(path: string): "lender" | "agent" | "ingest" | "users" {
   const [, first, second] = path.split("/");
   if (first === "lender" || first === "agent") return first;
-  return first === "usage" && ["events", "import", "imports"].includes(second ?? "") ? "usage" : "users";
+  return first === "usage" && ["import", "imports"].includes(second ?? "") ? "ingest" : "users";
 }
 
 describe("a key's token", () => {
   test.each([...KEY_ROLES])("of the role %s opens its own paths only: elsewhere 403", async (role) => {
     const machine = await addMachine(service, service, role);
-    const own = role === "ingest" ? "usage" : role;
     const wrong: unknown[] = [];
     const all = routes();
     expect(all.length).toBeGreaterThan(80);
@@ -64,7 +71,7 @@ describe("a key's token", () => {
       const name = `${method} ${path}`;
       const { status, body } = await machine.api(method, path, method === "GET" ? undefined : {});
       const is_refused = name === MCP ? status === 401 : status === 403 && isForAudience(body);
-      const is_own = audienceOf(path) === own || is_open;
+      const is_own = audiencesOf(path).includes(role) || is_open;
       if (is_refused === is_own) wrong.push({ name, status });
     }
     expect(wrong).toEqual([]);
@@ -120,7 +127,7 @@ describe("the paths of each role, whatever is behind them", () => {
 
   const cases = roles.flatMap((role) => roles.map((audience) => [role, audience] as const));
   test.each(cases)("a token of the role %s at the paths of %s", async (role, audience) => {
-    const environment = role === "ingest" ? "production" : "staging";
+    const environment = ["ingest", "gateway"].includes(role) ? "production" : "staging";
     const { key, token } = await addMachine(service, service, role, environment);
     const api = withToken(served, token);
     const { status, body } = await api("GET", `/${audience}`);
@@ -149,11 +156,11 @@ describe("the paths of each role, whatever is behind them", () => {
 });
 
 describe("usage", () => {
-  test("is sent by company users and by keys for ingest; a client user is told where its paths are", async () => {
+  test("is sent by company users and by keys for ingest and of gateways; a client user is told where its paths are", async () => {
     const { status, body } = await client_user("POST", "/usage/events", {});
     expect([status, body.error]).toEqual([
       403,
-      "This path is for company users and API keys for ingest; yours are under /my",
+      "This path is for company users, API keys for ingest and API keys of gateways; yours are under /my",
     ]);
     expect((await service.api("POST", "/usage/events", [])).status).not.toBe(403);
   });

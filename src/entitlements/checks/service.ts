@@ -1,0 +1,114 @@
+import { call, operation } from "../../app/operation.ts";
+import { transaction } from "../../app/transaction.ts";
+import { Nothing } from "../../core/schema.ts";
+import { scopeOf } from "../../core/access.ts";
+import { AppError, notFound } from "../../core/errors.ts";
+import { sum } from "../../core/money.ts";
+import { iso } from "../../core/time.ts";
+import { LIMITS } from "../limits.ts";
+import { deleteReservations, insertReservation, listEnded } from "../reservations/queries.ts";
+import { answer, readQuestion, toAnswer } from "./check.ts";
+import { CheckedUsage, CheckUsage, FreeReservation } from "./model.ts";
+
+/**
+ * Whether a subscription may use so much more of a feature, by all usage answered before. With `reserve_s` what is allowed
+ * is held, by those who may send usage. Errors: invalid, forbidden. See docs/limits.md.
+ */
+export const checkUsage = operation({
+  name: "check_usage",
+  permission: "entitlements:read",
+  input: CheckUsage,
+  output: CheckedUsage,
+  async run(ctx, input) {
+    if (input.reserve_s !== undefined) return call(ctx, reserveUsage, input);
+    return answer(ctx, await readQuestion(ctx, input), (decision) => toAnswer(decision));
+  },
+});
+
+/** Checks and holds in one step: of many at once no more pass than fit. The hold is durable before its answer. */
+const reserveUsage = operation({
+  name: "reserve_usage",
+  permission: "usage:write",
+  unaudited: true,
+  input: CheckUsage,
+  output: CheckedUsage,
+  async run(ctx, input) {
+    const { company_id } = scopeOf(ctx.actor);
+    const question = await readQuestion(ctx, input);
+    if (ctx.limits.count(company_id) >= LIMITS.reservations)
+      throw new AppError("rate_limited", `Cannot reserve: there are ${LIMITS.reservations} reservations`, {
+        retry_after_s: 1,
+      });
+    const expires = ctx.now.add({ seconds: input.reserve_s ?? 0 });
+    const { subscription, feature, units, group } = question;
+    const hold = {
+      company_id,
+      reservation_id: Bun.randomUUIDv7(),
+      subscription_id: subscription.id,
+      feature_id: feature.id,
+      units,
+      group,
+      expires_ms: expires.epochMilliseconds,
+    };
+    const decision = await answer(ctx, question, (decided) => {
+      if (decided.allowed) ctx.limits.add(hold);
+      return decided;
+    });
+    if (!decision.allowed) return toAnswer(decision);
+    try {
+      await transaction(ctx, (tx) => insertReservation(tx, hold));
+    } catch (error) {
+      ctx.limits.remove(company_id, hold.reservation_id);
+      throw error;
+    }
+    const { shown } = decision;
+    const held = shown && { ...shown, reserved: sum([shown.reserved, units]) };
+    return toAnswer(
+      { ...decision, shown: held },
+      { id: hold.reservation_id, units, expires_at: iso(expires) },
+    );
+  },
+});
+
+/** Frees what a reservation holds. Errors: not_found where there is none: it was settled, has ended, or never was. */
+export const freeReservation = operation({
+  name: "free_reservation",
+  permission: "usage:write",
+  unaudited: true,
+  uses_reserve: true,
+  input: FreeReservation,
+  output: Nothing,
+  async run(ctx, { id }) {
+    const { company_id } = scopeOf(ctx.actor);
+    const reservation_id = id.toLowerCase();
+    const hold = ctx.limits.find(company_id, reservation_id);
+    if (!hold || hold.expires_ms <= ctx.now.epochMilliseconds) throw notFound("Reservation", id);
+    await transaction(ctx, ({ q }) => deleteReservations(q, company_id, [reservation_id]));
+    ctx.limits.remove(company_id, reservation_id);
+    return {};
+  },
+});
+
+/** Deletes reservations that have ended. */
+export const endReservations = operation({
+  name: "end_reservations",
+  permission: "usage:write",
+  unaudited: true,
+  uses_reserve: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const { company_id } = scopeOf(ctx.actor);
+    for (
+      let ended: number = LIMITS.ended_batch;
+      ended === LIMITS.ended_batch && !ctx.background.is_stopping;
+    ) {
+      const ids = await transaction(ctx, async (tx) =>
+        deleteReservations(tx.q, company_id, await listEnded(tx, LIMITS.ended_batch)),
+      );
+      for (const id of ids) ctx.limits.remove(company_id, id);
+      ended = ids.length;
+    }
+    return {};
+  },
+});

@@ -1,0 +1,136 @@
+import type { Hold, HeldScope, LiveLimits } from "../../app/live_limits.ts";
+import type { Background } from "../../core/background.ts";
+import type { Log } from "../../core/log.ts";
+import type { Decimal } from "../../core/money.ts";
+import type { Store } from "../../store/store.ts";
+import type { UsageStore } from "../../usage_store/port.ts";
+import type { Watch, WatchedTotals } from "../../usage_store/running_totals.ts";
+import { deleteReservations, listReservations } from "../reservations/queries.ts";
+import { Holds } from "./holds.ts";
+
+/** What the state of limits needs of a process. */
+interface Services {
+  store: Store;
+  usage: UsageStore;
+  background: Background;
+  log: Log;
+  usage_query_timeout_ms: number;
+}
+
+/** A process's totals and holds. Decision 0236. */
+export class ProcessLimits implements LiveLimits {
+  readonly #services: Services;
+  readonly #holds = new Holds();
+  readonly #totals = new Map<string, WatchedTotals>();
+  readonly #versions = new Map<string, number>();
+  /** Holds whose events are stored, and whose rows are there still. */
+  #settled: Pick<Hold, "company_id" | "reservation_id">[] = [];
+  #is_deleting = false;
+
+  constructor(services: Services) {
+    this.#services = services;
+    services.usage.running_totals.listen(({ company_id, subscription_id, id }) => {
+      const version = `${company_id} ${subscription_id}`;
+      const count = this.#versions.get(version);
+      if (count !== undefined) this.#versions.set(version, count + 1);
+      if (this.#holds.count(company_id) > 0) this.settle(company_id, [id]);
+    });
+  }
+
+  /** Reads the holds of an earlier process, but for those whose events it stored before it ended. */
+  async load(): Promise<void> {
+    const { store, usage, usage_query_timeout_ms } = this.#services;
+    const rows = await listReservations(store.read);
+    for (const [company_id, holds] of Map.groupBy(rows, (hold) => hold.company_id)) {
+      const ids = holds.map(({ reservation_id }) => reservation_id);
+      const last_seq = await usage.lastSeq(company_id, usage_query_timeout_ms);
+      const query = { company_id, ids, last_seq };
+      const stored = new Set(await usage.findUnerased(query, ids.length, usage_query_timeout_ms));
+      for (const hold of holds) if (!stored.has(hold.reservation_id)) this.#holds.add(hold);
+      if (stored.size > 0) await store.tx((q) => deleteReservations(q, company_id, [...stored]));
+    }
+  }
+
+  totalsOf(watches: readonly (Watch & { readonly key: string })[]): WatchedTotals[] {
+    const missing = [...new Map(watches.map((watch) => [watch.key, watch])).values()].filter(
+      ({ key }) => !this.#totals.has(key),
+    );
+    if (missing.length > 0) {
+      const opened = this.#services.usage.running_totals.watch(missing);
+      for (const [i, { key }] of missing.entries()) {
+        const totals = opened[i];
+        if (totals) this.#totals.set(key, totals);
+      }
+    }
+    return watches.flatMap(({ key }) => this.#totals.get(key) ?? []);
+  }
+
+  watchedKeys(company_id: number): string[] {
+    return [...this.#totals].flatMap(([key, { watch }]) => (watch.company_id === company_id ? [key] : []));
+  }
+
+  forget(keys: readonly string[]): void {
+    for (const key of keys) {
+      this.#totals.get(key)?.close();
+      this.#totals.delete(key);
+    }
+  }
+
+  heldAt(now_ms: number, scope: HeldScope): Decimal {
+    return this.#holds.heldAt(now_ms, scope);
+  }
+
+  count(company_id: number): number {
+    return this.#holds.count(company_id);
+  }
+
+  find(company_id: number, reservation_id: string): Hold | undefined {
+    return this.#holds.find(company_id, reservation_id);
+  }
+
+  add(hold: Hold): void {
+    this.#holds.add(hold);
+  }
+
+  remove(company_id: number, reservation_id: string): void {
+    this.#holds.remove(company_id, reservation_id);
+  }
+
+  settle(company_id: number, reservation_ids: readonly string[]): void {
+    for (const reservation_id of reservation_ids)
+      if (this.#holds.remove(company_id, reservation_id)) this.#settled.push({ company_id, reservation_id });
+    if (this.#settled.length > 0 && !this.#is_deleting)
+      void this.#services.background.track(this.#deleteSettled());
+  }
+
+  versionOf(company_id: number, subscription_id: number): number {
+    const version = `${company_id} ${subscription_id}`;
+    const count = this.#versions.get(version) ?? 0;
+    this.#versions.set(version, count);
+    return count;
+  }
+
+  /** Where it fails the rows stay: the next one, their end or the next start deletes them. */
+  async #deleteSettled(): Promise<void> {
+    const { store, log } = this.#services;
+    this.#is_deleting = true;
+    try {
+      while (this.#settled.length > 0) {
+        const settled = this.#settled.splice(0);
+        const companies = Map.groupBy(settled, ({ company_id }) => company_id);
+        await store.tx(async (q) => {
+          for (const [company_id, holds] of companies)
+            await deleteReservations(
+              q,
+              company_id,
+              holds.map(({ reservation_id }) => reservation_id),
+            );
+        });
+      }
+    } catch (error) {
+      log.warn({ err: error }, "settled reservations are not deleted yet");
+    } finally {
+      this.#is_deleting = false;
+    }
+  }
+}

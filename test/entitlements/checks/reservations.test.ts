@@ -1,0 +1,142 @@
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { addMachine } from "../../access/api_keys/fixtures.ts";
+import { reservationTable } from "../../../src/entitlements/reservations/tables.ts";
+import { runNamedJob } from "../../support/jobs.ts";
+import { type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
+
+const limits = useLimits();
+let company: LimitedCompany;
+
+beforeAll(async () => {
+  limits.clock.set("2026-03-10T12:00:00Z");
+  company = await limits.addLimited();
+});
+beforeEach(() => limits.clock.set("2026-03-10T12:00:00Z"));
+
+/** What is left of the month's limit. */
+async function left(external: string) {
+  const { used, reserved, remaining } = (await company.check(external)).body.data;
+  return { used, reserved, remaining };
+}
+
+async function reserve(external: string, units: number, more: object = {}): Promise<string> {
+  const { body } = await company.check(external, { units, reserve_s: 60, ...more });
+  return body.data.reservation.id;
+}
+
+/** The ids of reservations on record. */
+async function rows(): Promise<string[]> {
+  const { store } = limits.service.deps;
+  const t = store.read.use(reservationTable);
+  const found = await store.read.select({ id: t.reservation_id }).from(t);
+  return found.map(({ id }) => id);
+}
+
+describe("reservations", () => {
+  test("of three at once two pass; one settles with less: 993 used, 5 reserved, 2 left", async () => {
+    const { external } = await company.entitle(MONTHLY);
+    await company.send(external, { usage: 990 });
+    const asked = await Promise.all(
+      [1, 2, 3].map(() => company.check(external, { units: 5, reserve_s: 60 })),
+    );
+    const allowed = asked.map(({ body }) => body.data).filter((answer) => answer.allowed);
+    expect(allowed).toHaveLength(2);
+    expect(new Set(allowed.map(({ reserved, remaining }) => `${reserved} ${remaining}`))).toEqual(
+      new Set(["5 5", "10 0"]),
+    );
+    const [{ reservation }] = allowed;
+    expect(reservation).toMatchObject({ units: "5", expires_at: "2026-03-10T12:01:00.000Z" });
+    for (let i = 0; i < 3; i++) {
+      const { status, body } = await company.send(external, {
+        id: reservation.id,
+        usage: 3,
+        timestamp: Date.parse("2026-03-10T12:00:00Z"),
+      });
+      expect([status, body.data]).toEqual([201, { accepted: i === 0 ? 1 : 0, duplicates: i === 0 ? 0 : 1 }]);
+      expect(await left(external)).toEqual({ used: "993", reserved: "5", remaining: "2" });
+    }
+  });
+
+  test("of many at once no more pass than fit, also from several subscriptions", async () => {
+    const subscriptions = await Promise.all([1, 2].map(() => company.entitle({ ...MONTHLY, limit: 30 })));
+    const asked = await Promise.all(
+      Array.from({ length: 80 }, (_, i) =>
+        company.check(subscriptions[i % 2]?.external ?? "", { units: 1, reserve_s: 60 }),
+      ),
+    );
+    expect(asked.filter(({ body }) => body.data.allowed)).toHaveLength(60);
+    for (const { external } of subscriptions)
+      expect(await left(external)).toEqual({ used: "0", reserved: "30", remaining: "0" });
+  });
+
+  test("end by themselves, and when they are freed", async () => {
+    const { external } = await company.entitle(MONTHLY);
+    const freed = await reserve(external, 10);
+    const ended = await reserve(external, 20);
+    const path = `/usage/reservations/${freed.toUpperCase()}`;
+    const other = await limits.addLimited();
+    expect((await other.api("DELETE", path)).status).toBe(404);
+    expect((await company.api("DELETE", path)).status).toBe(200);
+    expect((await company.api("DELETE", path)).status).toBe(404);
+    expect((await company.api("DELETE", "/usage/reservations/7")).status).toBe(422);
+    expect(await left(external)).toEqual({ used: "0", reserved: "20", remaining: "980" });
+    limits.clock.set("2026-03-10T12:01:00Z");
+    expect(await left(external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
+    expect(await rows()).toContain(ended);
+    await runNamedJob(limits.service, "reservations_end");
+    expect(await rows()).not.toContain(ended);
+  });
+
+  test("of another subscription refuse an event, alone and in a batch, and store nothing", async () => {
+    const [mine, theirs] = [await company.entitle(MONTHLY), await company.entitle(MONTHLY)];
+    const id = await reserve(mine.external, 10);
+    const single = await company.send(theirs.external, { id, usage: 3 });
+    expect([single.status, single.body.details]).toEqual([
+      409,
+      [{ path: "/id", message: "is a reservation of another subscription" }],
+    ]);
+    const fresh = { external_subscription_id: theirs.external, usage: 1 };
+    const batch = await company.api("POST", "/usage/events", [fresh, { ...fresh, id }]);
+    expect([batch.status, batch.body.details[0].path]).toEqual([409, "/1/id"]);
+    expect((await company.check(theirs.external)).body.data.used).toBe("0");
+    expect(await left(mine.external)).toEqual({ used: "0", reserved: "10", remaining: "990" });
+    limits.clock.set("2026-03-10T12:05:00Z");
+    expect((await company.send(theirs.external, { id, usage: 3 })).status).toBe(201);
+  });
+
+  test("hold what limits of their group and of all have left", async () => {
+    const { external } = await company.entitle(
+      { ...MONTHLY, limit: 10, per: "model" },
+      { ...MONTHLY, limit: 15 },
+    );
+    await reserve(external, 8, { group: { model: "large" } });
+    const of = async (model: string, units: number) =>
+      (await company.check(external, { units, group: { model } })).body.data;
+    expect(await of("large", 3)).toMatchObject({ allowed: false, limit: "10", reserved: "8" });
+    expect(await of("small", 7)).toMatchObject({ allowed: true, limit: "15", remaining: "7" });
+    expect(await of("small", 8)).toMatchObject({ allowed: false, limit: "15" });
+  });
+
+  test("are made by gateways, which check and send; others' keys and analysts may not", async () => {
+    const { external } = await company.entitle(MONTHLY);
+    const body = { external_subscription_id: external, feature: "tokens", reserve_s: 60 };
+    const gateway = await addMachine(limits.service, company, "gateway");
+    const reserved = await gateway.api("POST", "/usage/check", body);
+    expect([reserved.status, reserved.body.data.allowed]).toEqual([200, true]);
+    const { id } = reserved.body.data.reservation;
+    expect(
+      (await gateway.api("POST", "/usage/events", { external_subscription_id: external, id, usage: 2 }))
+        .status,
+    ).toBe(201);
+    const freed = (await gateway.api("POST", "/usage/check", body)).body.data.reservation.id;
+    expect((await gateway.api("DELETE", `/usage/reservations/${freed}`)).status).toBe(200);
+    expect((await gateway.api("GET", "/features")).status).toBe(403);
+    const ingest = await addMachine(limits.service, company, "ingest");
+    expect((await ingest.api("POST", "/usage/check", body)).status).toBe(403);
+    const analyst = await company.addUser("analyst");
+    expect((await analyst("POST", "/usage/check", body)).status).toBe(403);
+    expect((await analyst("POST", "/usage/check", { ...body, reserve_s: undefined })).body.data.allowed).toBe(
+      true,
+    );
+  });
+});
