@@ -52,6 +52,7 @@ export const ON_SQLITE_ALONE = [
   "test/access/api_keys/{exchange,ingest}.test.ts",
   "test/audit/redaction.test.ts",
   "test/billing/billing_model_changes/{kill,timeline,void_change}.test.ts",
+  "test/billing/add_ons/histories.test.ts",
   "test/billing/billing_model_migrations/kill.test.ts",
   "test/billing/companies/**",
   "test/billing/credits/plan_changes.test.ts",
