@@ -1,9 +1,11 @@
+import { Type } from "@sinclair/typebox";
 import { call } from "../app/operation.ts";
-import { Id, Nothing, oneOf } from "../core/schema.ts";
+import { Id, Name, Nothing, oneOf } from "../core/schema.ts";
 import { deleteBillingModel } from "./billing_models/service.ts";
-import { deleteClient } from "./clients/service.ts";
-import { deleteProduct } from "./products/service.ts";
+import { createClient, deleteClient, updateClient } from "./clients/service.ts";
+import { createProduct, deleteProduct, updateProduct } from "./products/service.ts";
 import { data, dataOf } from "../http/responses.ts";
+import { saver } from "../mcp/shapes.ts";
 import { tool } from "../mcp/tool.ts";
 import { describe } from "../mcp/wire_schema.ts";
 
@@ -30,4 +32,25 @@ const deleteRecord = tool({
   run: (ctx, { kind, id }) => data(call(ctx, DELETIONS[kind], { id })),
 });
 
-export const billingTools = [deleteRecord];
+const SAVERS = {
+  client: saver("id", createClient, updateClient),
+  product: saver("id", createProduct, updateProduct),
+};
+
+const saveRecord = tool({
+  name: "billing_save",
+  title: "Create or rename a client or product",
+  description:
+    "Creates a client or a product, or renames the one that id names. Search first, with billing_find_clients or billing_find_catalog: two may have the same name.",
+  operations: Object.values(SAVERS).flatMap(({ operations }) => operations),
+  takes_request_id: true,
+  input: {
+    kind: describe(oneOf(["client", "product"]), "The kind of record"),
+    id: Type.Optional(describe(Id, "The one to rename; leave out to create one")),
+    name: describe(Name, "Its name"),
+  },
+  output: SAVERS.client.output,
+  run: (ctx, { kind, ...input }) => SAVERS[kind].run(ctx, input),
+});
+
+export const billingTools = [saveRecord, deleteRecord];

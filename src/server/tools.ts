@@ -21,7 +21,8 @@ import { paymentTools } from "../emandate/payments/tools.ts";
 import { mandateTools } from "../emandate/mandates/tools.ts";
 import { migrationTools } from "../billing/billing_model_migrations/tools.ts";
 import { planChangeTools } from "../billing/billing_model_changes/tools.ts";
-import { productTools } from "../billing/products/tools.ts";
+import { catalogTools } from "../billing/catalog_tools.ts";
+import { meterTools } from "../billing/meters/tools.ts";
 import { scenarioTools } from "../emandate/results/tools.ts";
 import { mySubscriptionTools, subscriptionTools } from "../billing/subscriptions/tools.ts";
 import { myUsageTools, usageTools } from "../usage/tools.ts";
@@ -30,7 +31,8 @@ import { deliveryTools } from "../webhooks/deliveries/tools.ts";
 /** Every tool, in the order in which they are listed. */
 export const TOOLS: readonly Tool[] = [
   ...clientTools,
-  ...productTools,
+  ...catalogTools,
+  ...meterTools,
   ...billingModelTools,
   ...billingTools,
   ...subscriptionTools,

@@ -102,7 +102,10 @@ describe.each(CLIENTS)("acceptance 4: %s", (kind) => {
     expect(client.getServerVersion()?.name).toBe("meterhouse");
     const { tools } = await client.listTools();
     expect(tools.length).toBeGreaterThan(15);
-    const made: Json = await client.callTool({ name: "billing_save_client", arguments: { name: kind } });
+    const made: Json = await client.callTool({
+      name: "billing_save",
+      arguments: { kind: "client", name: kind },
+    });
     expect(made.structuredContent.data.name).toBe(kind);
     const bad: Json = await client.callTool({ name: "billing_find_clients", arguments: { limit: 0 } });
     expect(bad).toMatchObject({ isError: true, content: [{ text: "limit must be from 1 to 200" }] });

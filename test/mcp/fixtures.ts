@@ -174,8 +174,12 @@ export function readArguments(company: FilledCompany): Record<string, Json> {
   const environment = "staging";
   return {
     billing_find_clients: { client_id: company.client },
-    billing_find_products: {},
-    billing_find_billing_models: {},
+    billing_find_catalog: { kind: "meter" },
+    billing_try_meter: {
+      meter: { aggregation: "count" },
+      from: "2026-02-01T00:00:00Z",
+      to: "2026-03-01T00:00:00Z",
+    },
     billing_find_subscriptions: {},
     billing_get_subscription_overview: { subscription_id: credit_subscription },
     billing_list_plan_changes: { subscription_id },

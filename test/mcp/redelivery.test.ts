@@ -68,7 +68,7 @@ test("a plan's concise answer has what it costs: fee, free units and minimum", a
     minimum_charge: "5.00",
   };
   const { id } = (await service.api("POST", "/billing-models", plan)).body.data;
-  const { structured } = await agent.call("billing_find_billing_models", { billing_model_id: id });
+  const { structured } = await agent.call("billing_find_catalog", { kind: "billing_model", id });
   expect(structured.data[0]).toMatchObject({
     recurring_fee: "20",
     free_units: "100",

@@ -29,8 +29,12 @@ describe("structuredContent is REST's data", () => {
   const detailed = { response_format: "detailed" };
   const cases: [string, () => object, () => string][] = [
     ["billing_find_clients", () => detailed, () => "/clients?page=1"],
-    ["billing_find_products", () => ({ ...detailed, search: "tok" }), () => "/products?page=1&search=tok"],
-    ["billing_find_billing_models", () => detailed, () => "/billing-models?page=1"],
+    [
+      "billing_find_catalog",
+      () => ({ ...detailed, kind: "product", search: "tok" }),
+      () => "/products?page=1&search=tok",
+    ],
+    ["billing_find_catalog", () => ({ ...detailed, kind: "billing_model" }), () => "/billing-models?page=1"],
     [
       "billing_find_subscriptions",
       () => ({ ...detailed, client_id: company.client }),
@@ -124,10 +128,7 @@ describe("refusals teach", () => {
         new_billing_model_id: 999_999,
         effective_at: NOW,
       }),
-      [
-        "new_billing_model_id names no active",
-        "billing_find_billing_models finds a valid new_billing_model_id.",
-      ],
+      ["new_billing_model_id names no active", "billing_find_catalog finds a valid new_billing_model_id."],
     ],
     [
       "a word that is not allowed is answered with those that are",
@@ -235,12 +236,12 @@ describe("refusals teach", () => {
 describe("writes", () => {
   test("a request_id that comes again does nothing twice, whatever the order of its parameters", async () => {
     const request_id = "made-once";
-    const first = await agent.call("billing_save_client", { name: "Once", request_id });
-    const again = await agent.call("billing_save_client", { request_id, name: "Once" });
+    const first = await agent.call("billing_save", { kind: "client", name: "Once", request_id });
+    const again = await agent.call("billing_save", { kind: "client", request_id, name: "Once" });
     expect(again).toEqual(first);
     const { body } = await service.api("GET", "/clients?search=Once");
     expect(body.data).toHaveLength(1);
-    const other = await agent.call("billing_save_client", { name: "Twice", request_id });
+    const other = await agent.call("billing_save", { kind: "client", name: "Twice", request_id });
     expect([other.is_error, other.text]).toEqual([
       true,
       expect.stringContaining("The request_id was used with another request"),
@@ -248,10 +249,8 @@ describe("writes", () => {
   });
 
   test("of eight at once with one request_id one is carried out", async () => {
-    const asked = { name: "At once", request_id: "at-once" };
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, () => agent.call("billing_save_product", asked)),
-    );
+    const asked = { kind: "product", name: "At once", request_id: "at-once" };
+    const answers = await Promise.all(Array.from({ length: 8 }, () => agent.call("billing_save", asked)));
     const ids = new Set(
       answers.filter(({ is_error }) => !is_error).map(({ structured }) => structured.data.id),
     );
@@ -262,20 +261,25 @@ describe("writes", () => {
 
   test("a refused request gives its request_id up", async () => {
     const request_id = "second try";
-    const refused = await agent.call("billing_save_client", {
+    const refused = await agent.call("billing_save", {
+      kind: "client",
       name: "x",
       client_id: 999_999,
       request_id: "try-2",
     });
     expect(refused.is_error).toBe(true);
-    const bad = await agent.call("billing_save_client", { name: "x", request_id });
+    const bad = await agent.call("billing_save", { kind: "client", name: "x", request_id });
     expect(bad.text).toContain("request_id must be 1 to 255 visible ASCII characters");
-    const made = await agent.call("billing_save_client", { name: "Second try", request_id: "try-2" });
+    const made = await agent.call("billing_save", {
+      kind: "client",
+      name: "Second try",
+      request_id: "try-2",
+    });
     expect(made.is_error).toBe(false);
   });
 
   test("what an agent changes is in the audit log, with its interface and its authorization", async () => {
-    const { structured } = await agent.call("billing_save_product", { name: "Audited" });
+    const { structured } = await agent.call("billing_save", { kind: "product", name: "Audited" });
     const { body } = await service.api("GET", "/audit-log?origin=mcp&operation=create_product");
     expect(body.data[0]).toMatchObject({
       origin: "mcp",

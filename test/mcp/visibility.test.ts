@@ -209,11 +209,15 @@ describe("calls", () => {
   test("removing a permission takes effect on the next call with the same token", async () => {
     const { id, email } = await addUser(service.api, "manager");
     const own = await agentFor(service, email);
-    expect((await own.call("billing_save_product", { name: "Made by a manager" })).is_error).toBe(false);
+    expect((await own.call("billing_save", { kind: "product", name: "Made by a manager" })).is_error).toBe(
+      false,
+    );
     const before = (await own.list()).length;
     expect((await service.api("PUT", `/users/${id}`, { email, role: "analyst" })).status).toBe(200);
-    const refused = await own.call("billing_save_product", { name: "Made by an analyst" }).catch((e) => e);
-    expect([refused.code, refused.message]).toEqual([-32_602, "Unknown tool: billing_save_product"]);
+    const refused = await own
+      .call("billing_save", { kind: "product", name: "Made by an analyst" })
+      .catch((e) => e);
+    expect([refused.code, refused.message]).toEqual([-32_602, "Unknown tool: billing_save"]);
     expect((await own.list()).length).toBeLessThan(before);
     const { body } = await service.api("GET", "/products?search=Made by an analyst");
     expect(body.data).toEqual([]);

@@ -77,7 +77,7 @@ test("an agent's day: from a customer's name to a verified bill", async () => {
   });
 
   // "Move them to the dearer price from April on."
-  const models = await ask("billing_find_billing_models", { search: "dearer" });
+  const models = await ask("billing_find_catalog", { kind: "billing_model", search: "dearer" });
   const change = await ask("billing_change_plan", {
     subscription_id,
     kind: "change",

@@ -26,6 +26,7 @@ const changePlan = tool({
     "Moves a subscription to another billing model of the same currency. kind change: any model, from effective_at on; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer credits, from the next billing month. kind cancel stops a scheduled change; kind void takes an applied one back as if it had never been made, also for closed periods: only to correct a mistake, and ask the person first. billing_migrate_plan moves many subscriptions.",
   operations: [createBillingModelChange, ...Object.values(CREDIT_MOVES), ...Object.values(CANCELLATIONS)],
   is_destructive: true,
+  brief_output: true,
   input: {
     subscription_id,
     kind: describe(oneOf([...CHANGE_KINDS, "cancel", "void"]), "What to do"),

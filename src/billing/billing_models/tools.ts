@@ -1,29 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { Id } from "../../core/schema.ts";
 import { BILLING_TYPES } from "./billing_types.ts";
-import { createBillingModel, getBillingModel, listBillingModels, updateBillingModel } from "./service.ts";
-import { page, search } from "../../mcp/params.ts";
-import { finder, saver } from "../../mcp/shapes.ts";
+import { createBillingModel, updateBillingModel } from "./service.ts";
+import { LIMITS } from "../limits.ts";
+import { saver } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
-
-/** Left out of concise results: only some billing types have them. */
-const PRICING_DETAILS = ["package_size", "maximum_charge", "charge_flat_on_zero"];
-
-const findBillingModels = tool({
-  name: "billing_find_billing_models",
-  title: "Find billing models",
-  description:
-    "Finds price plans by text in the name or by id, with usage tiers and credit plan. Use it before creating a subscription or changing a plan; response_format detailed adds package size and maximum charge.",
-  ...finder("billing_model_id", listBillingModels, getBillingModel),
-  finds: ["billing_model_id", "new_billing_model_id", "from_billing_model_id", "to_billing_model_id"],
-  details: PRICING_DETAILS,
-  input: {
-    billing_model_id: Type.Optional(describe(Id, "The billing model's id")),
-    search,
-    ...page,
-  },
-});
 
 const TYPES = BILLING_TYPES.map(({ id, billing_type, price, needs, optional }) => {
   const fields = [...needs.map((field) => `needs ${field}`), ...optional.map((field) => `may have ${field}`)];
@@ -32,11 +14,18 @@ const TYPES = BILLING_TYPES.map(({ id, billing_type, price, needs, optional }) =
 
 const pricing = createBillingModel.input.properties;
 
+/** Listed without its fields, which would take a third of the budget; the operation's own schema reads it. */
+const OPEN_CHARGE = Type.Record(Type.String(), Type.Unknown(), {
+  description:
+    "code, name, type (per_unit, graduated, volume, package or fixed), meter_id, per (units that a price is of) and, by its type, price, free_units, usage_tiers, package_size, quantity; prices: [{match: {model: small}, price}]; unmatched: price or free",
+});
+
 const saveBillingModel = tool({
   name: "billing_save_billing_model",
   title: "Create or change a billing model",
   description: `Creates a price plan, or changes the one that billing_model_id names: name and description always, its price only while no subscription has used it. To move subscriptions to another price create a new model, then billing_change_plan. A new one needs billing_type_id, price and currency. Types: ${TYPES}.`,
   ...saver("billing_model_id", createBillingModel, updateBillingModel),
+  brief_output: true,
   takes_request_id: true,
   input: {
     billing_model_id: Type.Optional(describe(Id, "The model to change; leave out to create one")),
@@ -56,7 +45,15 @@ const saveBillingModel = tool({
     maximum_charge: describe(pricing.maximum_charge, "The most that usage costs"),
     charge_flat_on_zero: describe(pricing.charge_flat_on_zero, "Whether flat fees are charged without usage"),
     credit_plan: pricing.credit_plan,
+    meter_id: describe(pricing.meter_id, "What the type itself counts; all usage without it"),
+    charges: Type.Optional(
+      Type.Array(OPEN_CHARGE, {
+        maxItems: LIMITS.charges,
+        description: "Charges beside the type, by meters",
+      }),
+    ),
+    commitment: describe(pricing.commitment, "The least and the most that usage and charges cost a month"),
   },
 });
 
-export const billingModelTools = [findBillingModels, saveBillingModel];
+export const billingModelTools = [saveBillingModel];

@@ -1,10 +1,8 @@
 import { Type } from "@sinclair/typebox";
-import { Id, Name } from "../../core/schema.ts";
-import { createClient, getClient, listClients, updateClient } from "./service.ts";
+import { getClient, listClients } from "./service.ts";
 import { page, search } from "../../mcp/params.ts";
-import { finder, saver } from "../../mcp/shapes.ts";
+import { finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { describe } from "../../mcp/wire_schema.ts";
 import { client_id } from "../tools.ts";
 
 const findClients = tool({
@@ -18,17 +16,4 @@ const findClients = tool({
   input: { client_id: Type.Optional(client_id), search, ...page },
 });
 
-const saveClient = tool({
-  name: "billing_save_client",
-  title: "Create or rename a client",
-  description:
-    "Creates a client, or renames the one that client_id names. Search with billing_find_clients first: two clients may have the same name.",
-  ...saver("client_id", createClient, updateClient),
-  takes_request_id: true,
-  input: {
-    client_id: Type.Optional(describe(Id, "The client to rename; leave out to create one")),
-    name: describe(Name, "The client's name"),
-  },
-});
-
-export const clientTools = [findClients, saveClient];
+export const clientTools = [findClients];

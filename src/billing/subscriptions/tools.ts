@@ -142,6 +142,7 @@ const endSubscription = tool({
     "Ends a subscription now or at the end of its running billing period, and cancels plan changes scheduled for later. It can't be reactivated. Ask the person first.",
   ...action(cancelSubscription, "subscription_id"),
   is_destructive: true,
+  brief_output: true,
   details: MODEL_DETAILS,
   input: { subscription_id, at: describe(cancelSubscription.input.properties.at, "When it ends") },
 });

@@ -148,7 +148,7 @@ test("a tool is not called for an agent whose authorization ended while its mess
     jsonrpc: "2.0",
     id: 1,
     method: "tools/call",
-    params: { name: "billing_save_client", arguments: { name: "Late" } },
+    params: { name: "billing_save", arguments: { kind: "client", name: "Late" } },
   });
   const request = await begin("/mcp", token, "application/json", body);
   await done(service.api("DELETE", `/me/authorizations/${id}`));
