@@ -20,7 +20,7 @@ const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 60_000;
 
 /** An event of a commit, without what its watches know already. */
-export type CommittedEvent = Omit<NumberedEvent, "seq" | "company_id">;
+export type CommittedEvent = Omit<NumberedEvent, "seq" | "company_id" | "subscription_id">;
 
 /** How the totals begin. */
 export interface KeeperOptions {

@@ -21,21 +21,17 @@ export interface LastEvent {
   readonly id: string;
 }
 
-/** An event's value and place in time. */
-export interface Counted extends LastEvent {
-  readonly value: Millionths;
-}
-
 /** Adds an event's value, of any aggregation but `unique`. `start_ms`: that of the window. */
 export function addValue(
   tally: Tally,
   aggregation: Aggregation,
-  { value, timestamp, id }: Counted,
+  value: Millionths,
+  event: LastEvent,
   start_ms: number,
 ): void {
-  if (aggregation === "latest") return keepLatest(tally, value, { timestamp, id });
+  if (aggregation === "latest") return keepLatest(tally, value, event);
   combine(tally, aggregation, value);
-  if (aggregation === "weighted_sum") addMoment(tally, times(value, timestamp - start_ms));
+  if (aggregation === "weighted_sum") addMoment(tally, times(value, event.timestamp - start_ms));
 }
 
 export function addMember(tally: Tally, hash: MemberHash): void {

@@ -41,7 +41,7 @@ export class TotalsRule {
     }
     const value = this.reader.valueOf(event.usage, object);
     if (value === null) return;
-    addValue(this.#tallyOf(cell, object), this.aggregation, { ...event, value }, cell.start_ms);
+    addValue(this.#tallyOf(cell, object), this.aggregation, value, event, cell.start_ms);
   }
 
   #tallyOf(cell: Cell, object: MetadataObject): Tally {

@@ -13,9 +13,11 @@ export function feedTotals(
     if (watched === undefined) continue;
     for (const position of fresh) {
       const event = request.events[position];
-      const first = watched.get(event?.subscription_id ?? 0);
-      if (event !== undefined && first !== undefined)
-        totals.add(first, { ...event, usage: usageOf(request, position) });
+      const first = event && watched.get(event.subscription_id);
+      if (first === undefined || event === undefined) continue;
+      // Not by a spread, which takes longer than all the rest.
+      const { timestamp, id, metadata } = event;
+      totals.add(first, { timestamp, id, metadata, usage: usageOf(request, position) });
     }
   }
   totals.advance(last_seq);
