@@ -57,7 +57,7 @@ export const ON_SQLITE_ALONE = [
   "test/entitlements/grants/windows.test.ts",
   "test/entitlements/kill.test.ts",
   "test/entitlements/totals/**",
-  "test/docs/llm_gateway.test.ts",
+  "test/docs/{limits_guide,llm_gateway}.test.ts",
   "test/billing/companies/**",
   "test/billing/credits/plan_changes.test.ts",
   "test/billing/records/{invoice_page,tampering,verify_amounts,verify_usage}.test.ts",
