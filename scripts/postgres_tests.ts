@@ -61,7 +61,7 @@ export const ON_SQLITE_ALONE = [
   "test/billing/companies/**",
   "test/billing/credits/plan_changes.test.ts",
   "test/billing/records/{invoice_page,tampering,verify_amounts,verify_usage}.test.ts",
-  "test/billing/runs/{arrival_order,corrected_calls,runs_inputs,worked_examples*}.test.ts",
+  "test/billing/runs/{arrival_order,corrected_calls,runs_inputs,starts,worked_examples*}.test.ts",
   "test/billing/subscriptions/cancel.test.ts",
   "test/cli/{clock_jumps,damage,disk_outages,full_disk}.test.ts",
   "test/store/damage.test.ts",

@@ -1,3 +1,4 @@
+import { AppError } from "../../core/errors.ts";
 import { recordedPeriod } from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
 import type { Tx } from "../../store/store.ts";
@@ -14,7 +15,7 @@ const LONGEST_INTERVAL = Temporal.Duration.from({ hours: 24 * 370 });
 /**
  * Adjusts what was billed in advance of a subscription, by its timeline and its end as they are in this transaction:
  * of running periods, and of intervals that reach beyond `since`. Returns the ids of the records that it wrote.
- * Decision 0243.
+ * Errors: unavailable. Decision 0243.
  */
 export async function adjustAdvances(tx: Tx, subscription_id: number, since: IsoInstant): Promise<number[]> {
   if (!(await hasModelsInAdvance(tx))) return [];
@@ -32,5 +33,8 @@ export async function adjustAdvances(tx: Tx, subscription_id: number, since: Iso
   const { done, failed } = await rateInAdvance(due);
   if (failed[0]) throw new Error(failed[0].message);
   const outcomes = await write(tx, await diff(tx, { billing_run_id: null, dry_run: false }, done));
+  // Another call was first: what it wrote is not known here.
+  if (outcomes.some(({ result }) => result !== "written" && result !== "unchanged"))
+    throw new AppError("unavailable", "Too many changes at once: try again", { retry_after_s: 1 });
   return outcomes.flatMap((outcome) => (outcome.result === "written" ? (outcome.record.id ?? []) : []));
 }
