@@ -38,7 +38,7 @@ export const watchLimits = operation({
   },
 });
 
-/** Compares the totals of every limit with the stored events. Errors: throws where any is different. */
+/** Forgets totals of past windows, and compares those of every limit with the stored events. Errors: throws where any is different. */
 export const checkLimits = operation({
   name: "check_limits",
   permission: "entitlements:read",
@@ -46,6 +46,8 @@ export const checkLimits = operation({
   output: Nothing,
   async run(ctx) {
     const { company_id } = scopeOf(ctx.actor);
+    // Nobody asks for windows that are past, and hours would fill the memory.
+    ctx.usage.running_totals.forgetBefore(ctx.now.subtract({ hours: 24 }).epochMilliseconds);
     const zones = await listZones(readTx(ctx));
     for await (const limits of limitsOf(ctx)) {
       if (ctx.background.is_stopping) return {};
