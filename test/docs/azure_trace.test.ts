@@ -34,6 +34,47 @@ async function create(api: Api, path: string, body: object): Promise<number> {
   return answer.body.data.id;
 }
 
+/** Moves the subscription to a plan that prices what went in and what came out apart, from its first day on. */
+async function priceApart(api: Api, subscription_id: number): Promise<void> {
+  const meters = ["input", "output"].map((code) => ({
+    code,
+    name: code,
+    aggregation: "sum",
+    value: [{ key: `metadata:${code}` }],
+  }));
+  const [input, output] = [
+    await create(api, "/meters", meters[0] ?? {}),
+    await create(api, "/meters", meters[1] ?? {}),
+  ];
+  const charge = (code: string, meter_id: number, price: string) => ({
+    code,
+    name: code,
+    type: "per_unit",
+    meter_id,
+    price,
+    per: "1000000",
+  });
+  const new_billing_model_id = await create(api, "/billing-models", {
+    billing_type_id: 1,
+    name: "Apart",
+    price: 0,
+    currency: "USD",
+    description: "",
+    charges: [charge("input", input, "1.50"), charge("output", output, "6")],
+  });
+  const changes = `/subscriptions/${subscription_id}/billing-model-changes`;
+  const change = { new_billing_model_id, effective_at: "2023-11-01T00:00:01Z" };
+  expect((await api("POST", changes, change)).status).toBe(200);
+  const [{ id, totalCharges }] = (await api("GET", "/billing-records")).body.data;
+  expect(totalCharges).toBe("-8.04");
+  const { lines } = (await api("GET", `/billing-records/${id}`)).body.data;
+  expect(lines.filter(({ kind }: Json) => kind === "charge")).toMatchObject([
+    { charge_code: "input", quantity: "18059974", amount: "27.09", event_count: 8_819, skipped_events: 0 },
+    { charge_code: "output", quantity: "245896", amount: "1.48", event_count: 8_819, skipped_events: 0 },
+  ]);
+  expect((await api("GET", `/billing-records/${id}/verify`)).body.data.matches).toBe(true);
+}
+
 test.skipIf(missing)(
   "a real trace is imported, searched by hour and billed, exactly; importing and billing again change nothing",
   async () => {
@@ -68,8 +109,9 @@ test.skipIf(missing)(
     // A copy, so that nothing is ever written beside the original.
     const file = join(place.data_dir, "trace.csv");
     copyFileSync(TRACE, file);
-    const sources = ["--timestamp", "TIMESTAMP", "--usage", "ContextTokens + GeneratedTokens"];
-    const words = ["import", "usage", file, "--subscription", "'acme-tokens'", ...sources];
+    const metadata = "{'input': ContextTokens, 'output': GeneratedTokens}";
+    const sources = ["--timestamp", "TIMESTAMP", "--usage", "ContextTokens + GeneratedTokens", "--metadata"];
+    const words = ["import", "usage", file, "--subscription", "'acme-tokens'", ...sources, metadata];
     for (const counts of [
       "8819 accepted, 0 duplicates, 0 rejected",
       "0 accepted, 8819 duplicates, 0 rejected",
@@ -106,6 +148,7 @@ test.skipIf(missing)(
 
       const again = await api("POST", "/billing-runs", { period: "2023-11" });
       expect(again.body.data.counts).toMatchObject({ periods: 0, adjustments: 0, unchanged: 1 });
+      await priceApart(api, record.subscription_id);
     });
     place.remove();
   },

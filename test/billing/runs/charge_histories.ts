@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 const STEPS = 8;
 /** All in which a period starts. */
-const PERIODS = ["2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05"];
+const PERIODS = ["2023-11", "2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05"];
 const METERS = 4;
 const PLANS = 4;
 
