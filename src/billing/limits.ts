@@ -46,6 +46,8 @@ export const LIMITS = {
   /** Periods whose usage it counts in one question, and records that it writes in one transaction. */
   billing_batch_periods: 2_000,
   billing_batch_records: 25,
+  /** Clients whose usage so far it counts in one question. */
+  interim_clients: 50,
   /** How long a run yields to requests after each of these steps. */
   billing_pause_ms: 5,
   /** Consecutive store failures after which a run stops. */

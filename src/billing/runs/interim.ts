@@ -26,7 +26,10 @@ export async function billInterim(run: BillingJob): Promise<boolean> {
   if (watched.length === 0) return true;
   const zones = await listZones(tx);
   const asked = subscription_ids && new Set(subscription_ids);
-  for (const clients of chunks([...Map.groupBy(watched, ({ client_id }) => client_id).values()], CLIENTS)) {
+  for (const clients of chunks(
+    [...Map.groupBy(watched, ({ client_id }) => client_id).values()],
+    LIMITS.interim_clients,
+  )) {
     if (ctx.background.is_stopping) return false;
     const found = await runningPeriods(run, clients.flat(), zones);
     const due = await reached(run, clients, found);
@@ -36,9 +39,6 @@ export async function billInterim(run: BillingJob): Promise<boolean> {
   }
   return true;
 }
-
-/** Clients whose usage is counted by one question. */
-const CLIENTS = 50;
 
 /** The periods that run now. */
 async function runningPeriods(
