@@ -36,7 +36,8 @@ function client({ url, ...key }: Pick<GatewayOptions, "url" | "clientId" | "clie
     const headers = { "content-type": "application/json" };
     const answer = await fetch(`${url}/auth/token`, { method: "POST", headers, body });
     if (!answer.ok) throw new Error(`Cannot exchange the API key: ${answer.status}`);
-    return ((await answer.json()) as { token: string }).token;
+    const { token: exchanged }: { token: string } = JSON.parse(await answer.text());
+    return exchanged;
   };
   return async (method: string, path: string, body?: object): Promise<Response> => {
     for (let attempt = 0; ; attempt++) {
@@ -60,7 +61,7 @@ export function startGateway({ feature, model, ...meterhouse }: GatewayOptions):
 
   /** Sends what was used until it is answered. */
   async function settle(external_subscription_id: string, id: string, usage: number): Promise<void> {
-    const timestamp = Date.now();
+    const timestamp = Temporal.Now.instant().epochMilliseconds;
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
       const event = { id, external_subscription_id, usage, timestamp };
       const answer = await call("POST", "/usage/events", event).catch(() => undefined);
@@ -76,12 +77,12 @@ export function startGateway({ feature, model, ...meterhouse }: GatewayOptions):
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request) {
-      const { subscription, prompt, max_tokens } = (await request.json()) as Record<string, string>;
+      const { subscription, prompt, max_tokens }: Record<string, string> = JSON.parse(await request.text());
       const units = Number(max_tokens);
       const question = { external_subscription_id: subscription, feature, units, reserve_s: RESERVE_S };
       const checked = await call("POST", "/usage/check", question);
       if (!checked.ok) return new Response(checked.body, { status: 502 });
-      const { data } = (await checked.json()) as { data: { reservation: { id: string } | null } };
+      const { data }: { data: { reservation: { id: string } | null } } = JSON.parse(await checked.text());
       // What Meterhouse says goes to the client: the reason, the limit, what is left and when it resets.
       if (data.reservation === null) return Response.json(data, { status: 429 });
       const { id } = data.reservation;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { decide, remainingOf, type UsedLimit } from "../../../src/entitlements/checks/rules.ts";
 
 const units = fc.integer({ min: 0, max: 40 }).map(String);
