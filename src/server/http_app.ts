@@ -105,7 +105,6 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(billingProfileRoutes(deps))
         .use(productRoutes(deps))
         .use(meterRoutes(deps))
-        .use(featureRoutes(deps))
         .use(billingTypeRoutes(deps))
         .use(billingModelRoutes(deps))
         .use(myBillingModelRoutes(deps))
@@ -128,9 +127,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(formRoutes(deps))
         .use(myFormRoutes(deps))
         .use(ingestRoutes(deps))
-        .use(checkRoutes(deps))
-        .use(entitlementRoutes(deps))
-        .use(myEntitlementRoutes(deps))
+        .use(limits(deps))
         .use(importRoutes(deps))
         .use(exportLinkRoutes(deps))
         .use(usageErasureRoutes(deps))
@@ -148,6 +145,14 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
     );
   return app;
 }
+
+/** What plans grant, and the checks of it. */
+const limits = (deps: Deps) =>
+  new Elysia()
+    .use(featureRoutes(deps))
+    .use(checkRoutes(deps))
+    .use(entitlementRoutes(deps))
+    .use(myEntitlementRoutes(deps));
 
 /** Everything below /emandate. */
 const directDebit = (deps: Deps) =>
