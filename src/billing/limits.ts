@@ -54,6 +54,26 @@ export const LIMITS = {
   billing_store_failures: 5,
   /** How far back the daily job looks for late usage. */
   billing_recheck_days: 90,
+  /** Simulations of a company that go on at once, and that are kept; and for how many days. */
+  simulations_at_once: 2,
+  simulations: 200,
+  simulation_days: 90,
+  /** Months, and ids of clients or subscriptions, of a simulation. */
+  simulation_months: 36,
+  simulation_ids: 1_000,
+  /** Periods that are not reproduced, as far as a simulation names them. */
+  simulation_mismatches: 100,
+  /** Subscriptions of a step: their usage of a month is counted by one question. */
+  simulation_subscriptions: 2_000,
+  /** Subscriptions whose records are read in one transaction, and rows written or read by one statement. */
+  simulation_read: 25,
+  simulation_write: 500,
+  /** Periods that are rated before requests get their turn. */
+  simulation_turn: 10,
+  /** How long simulations of a company go on before another company has its turn. */
+  simulation_slice_ms: 20_000,
+  /** Attempts of a step, each half as large. */
+  simulation_attempts: 8,
   /** Bills that one call proves, and those of them whose rows are read at once. */
   proof_records: 10_000,
   proof_batch: 50,

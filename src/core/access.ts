@@ -24,6 +24,8 @@ export const PERMISSIONS = [
   "subscriptions:write",
   "billing:read",
   "billing:write",
+  "simulations:write",
+  "revenue:read",
   "forms:read",
   "forms:write",
   "usage:read",
@@ -87,7 +89,8 @@ const ADMIN_ONLY: readonly Permission[] = [
 ];
 const manager = admin.filter((permission) => !ADMIN_ONLY.includes(permission));
 const analyst = manager.filter(
-  (permission) => permission.endsWith(":read") || permission === "profile:write",
+  (permission) =>
+    permission.endsWith(":read") || permission === "profile:write" || permission === "simulations:write",
 );
 
 /**

@@ -18,6 +18,7 @@ const TAGS: Record<string, string> = {
   Meters: "What counts of usage.",
   Entitlements: "What plans grant, and whether a subscription may go on using it.",
   "Billing models": "Prices of products.",
+  Simulations: "Prices tried on the past, and what is earned.",
   "Add-ons": "What subscriptions may have beside their plans, and what they have booked.",
   Subscriptions: "Clients' use of products under billing models.",
   "Billing model changes": "Plan changes: scheduled, applied and cancelled.",

@@ -31,6 +31,23 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   billing_model_changes: { text: ["last_error"], plain: ["adjustment_billing_record_ids"] },
   // Its errors are those of our own rules: ids, models and instants.
   billing_model_migrations: { plain: ["at", "subscription_ids", "counts", "errors"] },
+  // A draft is a billing model, which says nothing of people; external ids are read from subscriptions.
+  simulations: {
+    company: ["billing_model", "draft", "mismatches"],
+    plain: [
+      "of",
+      "from",
+      "to",
+      "currency",
+      "progress",
+      "counts",
+      "totals",
+      "months",
+      "charges",
+      "spread",
+      "error",
+    ],
+  },
   billing_runs: { text: ["errors"], plain: ["period", "counts", "totals"] },
   // A line's description is made of its billing model's name and prices.
   billing_records: { company: ["lines"], plain: ["currency"] },

@@ -52,6 +52,7 @@ import {
   mySubscriptionAddOnRoutes,
   subscriptionAddOnRoutes,
 } from "../billing/subscription_add_ons/routes.ts";
+import { simulationRoutes } from "../billing/simulations/routes.ts";
 import { mySubscriptionRoutes, subscriptionRoutes } from "../billing/subscriptions/routes.ts";
 import { personErasureRoutes } from "../people/routes.ts";
 import { usageErasureRoutes } from "../usage/erasures/routes.ts";
@@ -112,6 +113,7 @@ export function buildApp(deps: Deps, actions: Actions = {}, readiness = new Read
         .use(billingModelMigrationRoutes(deps))
         .use(subscriptionAddOnRoutes(deps))
         .use(mySubscriptionAddOnRoutes(deps))
+        .use(simulationRoutes(deps))
         .use(subscriptionRoutes(deps))
         .use(billingModelChangeRoutes(deps))
         .use(creditRoutes(deps))

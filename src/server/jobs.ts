@@ -12,6 +12,8 @@ import { carryOutMigrations } from "../billing/billing_model_migrations/service.
 import { listCompaniesWithCredits } from "../billing/credits/queries.ts";
 import { watchedInstants } from "../billing/credits/rules.ts";
 import { tellThresholds } from "../billing/credits/service.ts";
+import { listCompaniesWithSimulations } from "../billing/simulations/queries.ts";
+import { carryOnSimulations, pruneSimulations } from "../billing/simulations/run.ts";
 import { recheckBilling, runBilling } from "../billing/runs/service.ts";
 import { collectDue } from "../emandate/collections/service.ts";
 import { LIMITS as EMANDATE_LIMITS } from "../emandate/limits.ts";
@@ -82,6 +84,22 @@ export const JOBS: readonly Job[] = [
     summary: "Adjust the bills of the last 90 days that usage came late for",
     cron: "10 30 2 * * *",
     run: (ctx) => call(ctx, recheckBilling, {}),
+  },
+  {
+    name: "simulations",
+    summary: "Carry on with simulations of prices",
+    cron: "* * * * * *",
+    due: listCompaniesWithSimulations,
+    at_once: 1,
+    goes_on: ["clock"],
+    run: (ctx) => call(ctx, carryOnSimulations, {}),
+  },
+  {
+    name: "simulations_prune",
+    summary: "Delete simulations that were deleted, or are older than 90 days",
+    cron: "40 20 3 * * *",
+    goes_on: ["disk", "clock"],
+    run: (ctx) => call(ctx, pruneSimulations, {}),
   },
   {
     name: "usage_check",

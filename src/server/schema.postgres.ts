@@ -21,6 +21,8 @@ export const {
   billing_model_changes,
   billing_model_migrations,
   credit_thresholds,
+  simulations,
+  simulation_rows,
   billing_runs,
   unbilled_usage,
   unbilled_usage_checks,

@@ -50,6 +50,7 @@ import { mandatePaymentTable } from "../emandate/payments/tables.ts";
 import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts";
 import { METER_CONSTRAINTS, meterTable } from "../billing/meters/tables.ts";
 import { personErasureTable } from "../people/tables.ts";
+import { simulationRowTable, simulationTable } from "../billing/simulations/tables.ts";
 import { productTable } from "../billing/products/tables.ts";
 import { endedTokenTable } from "../access/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
@@ -82,6 +83,8 @@ export const TABLES = {
   billing_model_changes: billingModelChangeTable,
   billing_model_migrations: billingModelMigrationTable,
   credit_thresholds: creditThresholdTable,
+  simulations: simulationTable,
+  simulation_rows: simulationRowTable,
   billing_runs: billingRunTable,
   unbilled_usage: unbilledUsageTable,
   unbilled_usage_checks: unbilledUsageCheckTable,

@@ -72,6 +72,7 @@ describe("columns", () => {
       entitlements: [],
       plan_code: null,
       for_client_id: null,
+      purpose: "price" as const,
       status: "active" as const,
       ...stamped(NOW),
     };
@@ -119,6 +120,7 @@ describe("insertRow", () => {
     entitlements: [],
     plan_code: null,
     for_client_id: null,
+    purpose: "price" as const,
     status: "active" as const,
     ...stamped(NOW),
   };

@@ -54,8 +54,12 @@ const fields = {
   updated_at: At,
 };
 
+/** What a model says: what subscriptions are charged, or what their usage costs the company. */
+export const PURPOSES = ["price", "cost"] as const;
+
 /** What not every model has: meters and charges, what a start costs, and whom it is offered to. */
 const charging = {
+  purpose: oneOf(PURPOSES, "cost: what usage costs the company; no subscription may take it"),
   meter_id: nullable(Id),
   charges: Type.Array(Charge),
   commitment: nullable(Commitment),
@@ -158,11 +162,15 @@ export const CreateBillingModel = strict(
     price: DecimalInput,
     currency: Currency,
     description: Description,
+    purpose: Type.Optional(
+      oneOf(PURPOSES, "cost: what usage costs the company, for margins; no subscription may take it"),
+    ),
     ...optionalPricing,
     ...offer,
   },
   { title: "CreateBillingModel" },
 );
+export type CreateBillingModel = Static<typeof CreateBillingModel>;
 
 export const UpdateBillingModel = strict(
   {

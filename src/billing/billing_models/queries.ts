@@ -18,6 +18,7 @@ export const billingModelColumns = (q: Reads) => columnsOf(q.use(billingModelTab
 
 /** A stored billing model with its billing type's name, and without what not every model has where it is not set. */
 export function toBillingModel({
+  purpose,
   meter_id,
   charges,
   commitment,
@@ -34,6 +35,7 @@ export function toBillingModel({
   return {
     ...row,
     billing_type,
+    ...(purpose === "price" ? {} : { purpose }),
     ...(meter_id === null ? {} : { meter_id }),
     ...(charges.length === 0 ? {} : { charges }),
     ...(commitment === null ? {} : { commitment }),
@@ -122,7 +124,7 @@ export async function listModelsEntitling(tx: ReadTx, feature: string): Promise<
 
 export async function insertBillingModel(
   { q, scope, now }: Tx,
-  model: Pricing & Offer & { name: string; description: string },
+  model: Pricing & Offer & Pick<StoredBillingModel, "name" | "description" | "purpose">,
 ): Promise<BillingModel> {
   const rows = await q
     .insert(q.use(billingModelTable))

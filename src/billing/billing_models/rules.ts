@@ -13,7 +13,7 @@ import {
   readTiers,
   unknownMeter,
 } from "./charge_rules.ts";
-import type { CreditPlan, PricingInput, StoredBillingModel } from "./model.ts";
+import type { BillingModel, CreditPlan, PricingInput, StoredBillingModel } from "./model.ts";
 
 /** The fields of a billing model that decide what is charged. They are frozen once a subscription uses it. */
 export type Pricing = Pick<
@@ -86,12 +86,17 @@ export function isSamePrice(model: Pricing, pricing: Pricing): boolean {
   return isDeepStrictEqual({ ...model, ...pricing }, model);
 }
 
-/** Errors: invalid, at the path that names the model, where it was made for another client. Decision 0245. */
+/**
+ * Errors: invalid, at the path that names the model, where it was made for another client, or is what usage costs the
+ * company. Decisions 0245, 0249.
+ */
 export function checkClient(
   path: string,
-  { for_client_id = null }: { readonly for_client_id?: number | null },
+  { for_client_id = null, purpose }: Pick<BillingModel, "for_client_id" | "purpose">,
   client_id: number,
 ): void {
+  if (purpose === "cost")
+    throw invalid(path, "names a billing model of purpose cost, which no subscription may take");
   if (for_client_id !== null && for_client_id !== client_id) {
     throw invalid(path, "names a billing model that was made for another client");
   }

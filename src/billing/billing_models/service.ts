@@ -1,10 +1,8 @@
 import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
 import { AppError, invalid, inUse, orNotFound } from "../../core/errors.ts";
-import { FieldErrors } from "../../core/field_errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import type { ReadTx } from "../../store/store.ts";
 import { BILLING_TYPES } from "./billing_types.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
@@ -17,17 +15,11 @@ import {
   CopyBillingModel,
   CreateBillingModel,
   ListBillingModels,
-  type PricingInput,
   UpdateBillingModel,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { DEFAULT_PRICING, isSamePrice, mergePricing, type Pricing } from "./rules.ts";
-import type { Entitlement, EntitlementInput } from "../features/entitlement_model.ts";
-import { readEntitlements } from "../features/entitlement_rules.ts";
-import { findFeatures } from "../features/queries.ts";
-import type { Meter } from "../meters/model.ts";
-import { findMeters } from "../meters/queries.ts";
-import { findClient } from "../../tenancy/clients/queries.ts";
+import { DEFAULT_PRICING, isSamePrice, mergePricing } from "./rules.ts";
+import { findMetersOf, readGranted, readNewModel, requireClient } from "./read_model.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists the billing types, which are the same for every company. */
@@ -75,19 +67,12 @@ export const createBillingModel = operation({
   permission: "billing_models:write",
   input: CreateBillingModel,
   output: BillingModel,
-  async run(ctx, { name, description, plan_code = null, for_client_id = null, entitlements = [], ...input }) {
-    const { billing_type_id, currency } = input;
-    return transaction(ctx, async (tx) => {
-      await requireClient(tx, for_client_id);
-      const before = { ...DEFAULT_PRICING, billing_type_id, currency };
-      const pricing = mergePricing(before, input, await findMetersOf(tx, before, input));
-      const granted = await readGranted(tx, entitlements);
-      const fields = { name, description, plan_code, for_client_id, entitlements: granted, ...pricing };
-      const model = await queries.insertBillingModel(tx, fields);
+  run: (ctx, input) =>
+    transaction(ctx, async (tx) => {
+      const model = await queries.insertBillingModel(tx, await readNewModel(tx, input));
       await recordEvents(tx, [event("billing_model.created", model)]);
       return model;
-    });
-  },
+    }),
 });
 
 /**
@@ -103,10 +88,13 @@ export const copyBillingModel = operation({
   run: (ctx, { id, name, description, plan_code = null, for_client_id, entitlements, ...input }) =>
     transaction(ctx, async (tx) => {
       const original = orNotFound(await queries.findBillingModel(tx, id), "Billing model", id);
+      if (original.purpose === "cost")
+        throw new AppError("conflict", `Cannot copy billing model ${id} for a client: its purpose is cost`);
       await requireClient(tx, for_client_id);
       const before = { ...DEFAULT_PRICING, ...original };
       const pricing = mergePricing(before, input, await findMetersOf(tx, before, input));
       const model = await queries.insertBillingModel(tx, {
+        purpose: "price",
         name: name ?? original.name,
         description: description ?? original.description,
         plan_code,
@@ -139,6 +127,8 @@ export const updateBillingModel = operation({
         entitlements: entitlements ? await readGranted(tx, entitlements) : (before.entitlements ?? []),
       };
       const is_for_another = offer.for_client_id !== (before.for_client_id ?? null);
+      if (offer.for_client_id !== null && before.purpose === "cost")
+        throw invalid("/for_client_id", "must be left out: no client may take a model of purpose cost");
       if (is_for_another) await requireClient(tx, offer.for_client_id);
       if ((is_for_another || !isSamePrice(old, pricing)) && (await isModelUsed(tx, id))) {
         const what = is_for_another ? "client" : "price";
@@ -184,25 +174,4 @@ export const deleteBillingModel = operation({
 
 function event(type: NewEvent["type"], { id, status }: BillingModel): NewEvent {
   return { type, data: { id, status } };
-}
-
-async function requireClient(tx: ReadTx, id: number | null): Promise<void> {
-  if (id !== null && !(await findClient(tx, id)))
-    throw invalid("/for_client_id", "names no client of this company");
-}
-
-/** Errors: invalid, naming every broken rule. */
-async function readGranted(tx: ReadTx, inputs: readonly EntitlementInput[]): Promise<Entitlement[]> {
-  const errors = new FieldErrors();
-  const codes = inputs.map(({ feature }) => feature);
-  const entitlements = readEntitlements(inputs, await findFeatures(tx, codes), errors);
-  errors.refuse();
-  return entitlements;
-}
-
-/** The meters that a model names, before a change or by it. */
-async function findMetersOf(tx: ReadTx, before: Pricing, input: PricingInput): Promise<Map<number, Meter>> {
-  const charges = [...before.charges, ...(input.charges ?? [])];
-  const named = [before.meter_id, input.meter_id, ...charges.map(({ meter_id }) => meter_id)];
-  return findMeters(tx, [...new Set(named.filter((id) => typeof id === "number"))]);
 }

@@ -7,7 +7,7 @@ import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
 import { FEE_INTERVALS, FEE_TIMINGS } from "./fee_terms.ts";
-import type { CreditPlan } from "./model.ts";
+import { type CreditPlan, PURPOSES } from "./model.ts";
 
 export const billingModelTable = (k: ColumnKit) =>
   k.table(
@@ -36,6 +36,7 @@ export const billingModelTable = (k: ColumnKit) =>
       fee_interval: k.enumeration("fee_interval", FEE_INTERVALS).notNull().default("month"),
       fee_timing: k.enumeration("fee_timing", FEE_TIMINGS).notNull().default("in_arrears"),
       entitlements: k.json<Entitlement[]>("entitlements").notNull().default([]),
+      purpose: k.enumeration("purpose", PURPOSES).notNull().default("price"),
       /** The price book that it is in: one model for each currency. */
       plan_code: k.text("plan_code"),
       /** The only client whose subscriptions may take it. */

@@ -13,13 +13,13 @@ import { listRecorded, type RecordedPart } from "../records/queries.ts";
 import { countAssertions, UsageCount } from "../records/count_usage.ts";
 import { findTermsOf, type ModelOf } from "../records/terms_of_lines.ts";
 import { differencesOf } from "../records/verify_amounts.ts";
-import { assertionsOf, storedBy, verify } from "../records/verify_usage.ts";
-import { type BillableSubscription, duePeriod, metersOf, stretchesIn } from "../runs/billable.ts";
+import { assertionsOf, verify } from "../records/verify_usage.ts";
+import { type BillableSubscription, duePeriod, metersOf } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
-import { type MeteredPeriod, rate } from "../runs/pipeline.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import type { UnprovedBill } from "./model.ts";
 import { type BillKey, type BillToProve, listBills } from "./queries.ts";
+import { rateAsRecorded } from "./rate_as_recorded.ts";
 import { periodDifferences, periodKey } from "./rules.ts";
 
 /** What proving takes: of the usage store the totals alone. */
@@ -146,24 +146,10 @@ function wholePeriod(
   const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
   const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
   const due = duePeriod(subscription, period, zones, isClosed(records) ? "whole" : "advance");
-  const { segments, add_ons } = stretchesIn(due);
-  const used = count.ofSegments(segments, due, storedBy(last));
-  const used_add_ons = count.ofAddOns(add_ons, due, storedBy(last));
+  const rerate = rateAsRecorded(due, last, count);
   return () => {
-    const metered: MeteredPeriod = {
-      ...due,
-      segments,
-      add_ons,
-      used: used(),
-      used_add_ons: used_add_ons(),
-      usage_until: last.usage_until,
-      usage_seq: last.usage_seq ?? 0,
-    };
-    const { done, failed } = rate([metered]);
-    const [rated] = done;
-    if (!rated) throw new Error(failed[0]?.message ?? "Cannot rate the period");
     const { timeline } = subscription;
-    const compared = comparedLines(due.part, rated.lines, records, (id) =>
+    const compared = comparedLines(due.part, rerate().lines, records, (id) =>
       timeline.some(({ billing_model: m }) => m.id === id && m.fee_timing === "in_advance"),
     );
     return periodDifferences(compared.expected, compared.recorded, currency);

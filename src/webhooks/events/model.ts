@@ -32,6 +32,7 @@ export const EVENT_TYPES = [
   "migration.finished",
   "billing_record.created",
   "billing_record.adjusted",
+  "simulation.finished",
   "usage.late_unbilled",
   "credits.threshold_reached",
   "credits.upgraded",

@@ -110,6 +110,8 @@ async function doEverything(): Promise<void> {
   const models = { from_billing_model_id: flat.id, to_billing_model_id: dearer.id };
   await add("/billing-model-migrations", { ...models, at: "next_period" });
   await runNamedJob(service, "billing_model_migrations");
+  await add("/simulations", { billing_model_id: flat.id, from: "2026-02", to: "2026-02" });
+  await runNamedJob(service, "simulations");
   const gone = await subscribe(flat.id, "gone");
   const ahead = clock.now().add({ minutes: 30 }).epochMilliseconds;
   await add("/usage/events", { external_subscription_id: "gone", usage: 1, timestamp: ahead });

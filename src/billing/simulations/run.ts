@@ -1,0 +1,157 @@
+import type { Context } from "../../app/context.ts";
+import { operation } from "../../app/operation.ts";
+import { readTx, transaction } from "../../app/transaction.ts";
+import { chunks, nextTurn } from "../../core/chunk.ts";
+import { AppError } from "../../core/errors.ts";
+import { Nothing } from "../../core/schema.ts";
+import { iso } from "../../core/time.ts";
+import { stamped } from "../../store/columns.ts";
+import { recordEvents } from "../../webhooks/events/queries.ts";
+import type { StoredBillingModel } from "../billing_models/model.ts";
+import { findStoredModels } from "../billing_models/queries.ts";
+import { LIMITS } from "../limits.ts";
+import type { Spread } from "./model.ts";
+import * as queries from "./queries.ts";
+import { type Batch, readBatch } from "./read_batch.ts";
+import { addPeriods, rowOf, SpreadOfDifferences } from "./rules.ts";
+import { simulateBatch, type Trial } from "./simulate.ts";
+
+type Running = queries.RunningSimulation;
+
+/**
+ * Carries on with the company's simulations for a while, the oldest first. A step's rows are written with how far it
+ * got, so that one whose process was killed goes on after its last step. Decision 0248.
+ */
+export const carryOnSimulations = operation({
+  name: "carry_on_simulations",
+  permission: "simulations:write",
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const began_ms = performance.now();
+    while (!ctx.background.is_stopping && performance.now() - began_ms < LIMITS.simulation_slice_ms) {
+      const simulation = await queries.findRunning(readTx(ctx));
+      if (!simulation) break;
+      try {
+        if (!(await takeStep(ctx, simulation))) break;
+      } catch (error) {
+        await noteFailure(ctx, simulation, error);
+        break;
+      }
+    }
+    return {};
+  },
+});
+
+/** Deletes simulations that were deleted, or made long ago, some rows at a time. */
+export const pruneSimulations = operation({
+  name: "prune_simulations",
+  permission: "simulations:write",
+  uses_reserve: true,
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const before = iso(ctx.now.subtract({ hours: 24 * LIMITS.simulation_days }));
+    for (;;) {
+      const old = await queries.findDisposable(readTx(ctx), before);
+      if (!old || ctx.background.is_stopping) return {};
+      while (!(await transaction(ctx, (tx) => queries.deletePart(tx, old.id, LIMITS.simulation_write))))
+        await nextTurn();
+    }
+  },
+});
+
+/** Simulates the next subscriptions. Returns false when the process is about to end. */
+async function takeStep(ctx: Context, simulation: Running): Promise<boolean> {
+  const { id, currency } = simulation;
+  const batch = await readBatch(ctx, simulation);
+  if (batch.last_id === null) {
+    await finish(ctx, simulation);
+    return true;
+  }
+  const simulated = await simulateBatch(ctx, batch, await trialOf(ctx, simulation));
+  if (simulated === null) return false;
+  const { periods, failures } = simulated;
+  const tally = addPeriods(simulation, periods, batch.left_out, failures, currency);
+  const of_subscriptions = Map.groupBy(periods, ({ subscription_id }) => subscription_id);
+  const rows = [...of_subscriptions].map(([subscription_id, own]) => ({
+    subscription_id,
+    ...rowOf(own, currency),
+  }));
+  await transaction(ctx, async (tx) => {
+    const step = {
+      ...tally,
+      after_id: batch.last_id ?? 0,
+      attempts: 0,
+      progress: progressOf(simulation, batch),
+    };
+    // Deleted meanwhile, or another process has taken this step: what was worked out is not needed.
+    if (!(await queries.saveStep(tx, simulation, step))) return;
+    for (const part of chunks(rows, LIMITS.simulation_write))
+      await queries.insertSimulationRows(tx, id, part);
+  });
+  return true;
+}
+
+function progressOf({ progress: { subscriptions, done } }: Running, { looked_at }: Batch) {
+  // Subscriptions may have come since they were counted.
+  return { subscriptions: Math.max(subscriptions, done + looked_at), done: done + looked_at };
+}
+
+/** What is tried: a draft takes the place of a stored model, under an id that none has. */
+async function trialOf(ctx: Context, simulation: Running): Promise<Trial> {
+  const { draft, billing_model_id, of } = simulation;
+  const { scope, now } = readTx(ctx);
+  const stored =
+    billing_model_id === null
+      ? undefined
+      : (await findStoredModels(readTx(ctx), [billing_model_id])).get(billing_model_id);
+  const model: StoredBillingModel | undefined =
+    draft === null
+      ? stored
+      : { ...draft, id: 0, company_id: scope.company_id, status: "active", ...stamped(now) };
+  if (!model) throw new AppError("conflict", `Billing model ${billing_model_id} is not there any more`);
+  return { model, in_place_of: of?.billing_model_id };
+}
+
+async function finish(ctx: Context, simulation: Running): Promise<void> {
+  const spread = await spreadOf(ctx, simulation);
+  const { id, billing_model_id, counts } = simulation;
+  const reproduces = counts.not_reproduced === 0;
+  await transaction(ctx, async (tx) => {
+    const end = { status: "finished" as const, spread, reproduces, finished_at: iso(tx.now) };
+    if (!(await queries.saveStep(tx, simulation, end))) return;
+    const data = { id, status: "finished", billing_model_id, reproduces };
+    await recordEvents(tx, [{ type: "simulation.finished", data }]);
+  });
+}
+
+async function spreadOf(ctx: Context, { id, currency }: Running): Promise<Spread | null> {
+  const spread = new SpreadOfDifferences(currency);
+  for (let after_id = 0; ; await nextTurn()) {
+    const rows = await queries.listRowsAfter(readTx(ctx), id, { after_id, limit: LIMITS.simulation_write });
+    for (const { subscription_id, difference } of rows) spread.add(subscription_id, difference);
+    const last = rows.at(-1);
+    if (!last) return spread.result(currency);
+    after_id = last.subscription_id;
+  }
+}
+
+/** Tries the step again in smaller ones; after some of them the simulation fails. */
+async function noteFailure(ctx: Context, simulation: Running, error: unknown): Promise<void> {
+  const { id, billing_model_id, attempts } = simulation;
+  ctx.log.warn({ err: error, request_id: ctx.request_id, simulation_id: id }, "a simulation's step failed");
+  await transaction(ctx, async (tx) => {
+    if (attempts + 1 < LIMITS.simulation_attempts) {
+      await queries.saveStep(tx, simulation, { attempts: attempts + 1 });
+      return;
+    }
+    const message = error instanceof AppError ? error.message : "Internal error";
+    const end = { status: "failed" as const, error: message, finished_at: iso(tx.now) };
+    if (!(await queries.saveStep(tx, simulation, end))) return;
+    const data = { id, status: "failed", billing_model_id, reproduces: null };
+    await recordEvents(tx, [{ type: "simulation.finished", data }]);
+  });
+}
