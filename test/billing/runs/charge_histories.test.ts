@@ -4,7 +4,7 @@ import { ChargeHistories } from "./charge_histories.ts";
 import { type BillingFixture, openBillingFixture } from "../fixtures.ts";
 
 /** Histories in all: few in every run, `PROPERTY_CASES` when it is set. */
-const CASES = propertyCases(8).numRuns;
+const CASES = propertyCases(4).numRuns;
 /** Where the seeds begin: another number makes other histories. */
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 /** Histories that share a company, its plans and its runs. */
