@@ -1,5 +1,5 @@
 import { type Html, type HtmlPage, html, htmlPage, isolate } from "../../core/html.ts";
-import { type Decimal, formatMoney, groupDigits } from "../../core/money.ts";
+import { compare, formatMoney, groupDigits, isZero } from "../../core/money.ts";
 import type { Period } from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
 import type { SubscriptionDetail } from "../subscriptions/detail.ts";
@@ -110,17 +110,21 @@ ${rows.length > 0 ? rows : none}
 </table>`;
 }
 
-function lineRow(
-  { description, from, to, quantity, unit_price, amount }: BillLine,
-  currency: string,
-  period: Period,
-): Html {
-  return html`<tr><th scope="row">${isolate(description)}</th><td>${firstDay(from, period)}</td><td>${lastDay(to, period)}</td><td class="number">${groupDigits(quantity)}</td><td class="number">${unitPrice(unit_price)}</td><td class="number">${formatMoney(amount, currency)}</td></tr>`;
+function lineRow(line: BillLine, currency: string, period: Period): Html {
+  const { description, from, to, quantity, amount } = line;
+  return html`<tr><th scope="row">${isolate(description)}${skippedEvents(line)}</th><td>${firstDay(from, period)}</td><td>${lastDay(to, period)}</td><td class="number">${groupDigits(quantity)}</td><td class="number">${unitPrice(line)}</td><td class="number">${formatMoney(amount, currency)}</td></tr>`;
+}
+
+/** Events that a meter found no value in, so that a quantity can be compared with what was sent. */
+function skippedEvents({ skipped_events = 0 }: BillLine): string {
+  return skipped_events === 0 ? "" : ` (events without a value: ${groupDigits(String(skipped_events))})`;
 }
 
 /** Not rounded: a price may have more digits than an amount of its currency. */
-function unitPrice(price: Decimal | null): string {
-  return price === null ? "–" : groupDigits(price);
+function unitPrice({ unit_price, per = "1" }: BillLine): string {
+  if (unit_price === null) return "–";
+  const is_of_many = compare(per, "1") !== 0 && !isZero(unit_price);
+  return is_of_many ? `${groupDigits(unit_price)} per ${groupDigits(per)}` : groupDigits(unit_price);
 }
 
 function issued(at: IsoInstant, { time_zone }: Period): string {

@@ -134,6 +134,47 @@ describe("an invoice", () => {
   });
 });
 
+test("an invoice shows what a charge's price is of, what it fits, and the events that had no value", async () => {
+  billing.clock.set("2024-04-01T01:00:00Z");
+  const company = await billing.addCompany({ currency: "EUR" });
+  const meter = await company.api("POST", "/meters", {
+    code: "tokens",
+    name: "Tokens",
+    aggregation: "sum",
+    group_keys: ["model"],
+    value: [{ key: "metadata:tokens" }],
+  });
+  const charge = { code: "tokens", name: "Tokens", meter_id: meter.body.data.id, type: "per_unit" };
+  const prices = [
+    { match: { model: "small" }, price: "0.25" },
+    { match: { model: "</bdi><b>" }, price: "0" },
+  ];
+  const charges = [{ ...charge, price: "3", per: "1000000", prices }];
+  const commitment = { minimum: "100" };
+  const id = await company.subscribe({ ...FLAT, name: "Plan", price: "0", charges, commitment }, START);
+  const { external_subscription_id } = (await company.api("GET", `/subscriptions/${id}`)).body.data;
+  const timestamp = Date.parse("2024-03-10T00:00:00Z");
+  const events = [
+    { model: "large", tokens: 2_000_000 },
+    { model: "large" },
+    { model: "small", tokens: 4_000_000 },
+    { model: "</bdi><b>", tokens: 7 },
+  ].map((metadata) => ({ id: crypto.randomUUID(), external_subscription_id, timestamp, usage: 1, metadata }));
+  expect((await company.api("POST", "/usage/events", events)).status).toBe(201);
+  const { body } = await invoice(company, (await bill(company, id, "2024-03")).id);
+  const { texts } = await parsed(body);
+  const cells = texts("td");
+  const rows = texts("th").slice(6, -1);
+  expect(rows.map((row, i) => [row, ...cells.slice(5 * i + 2, 5 * i + 5)])).toEqual([
+    ["Plan: monthly fee", "1", "0", "EUR 0.00"],
+    ["Plan: usage, included", "4", "–", "EUR 0.00"],
+    ["Plan: Tokens (model small)", "4,000,000", "0.25 per 1,000,000", "EUR 1.00"],
+    ["Plan: Tokens (model </bdi><b>)", "7", "0", "EUR 0.00"],
+    ["Plan: Tokens (events without a value: 1)", "2,000,000", "3 per 1,000,000", "EUR 6.00"],
+    ["Plan: commitment of 100", "1", "–", "EUR 93.00"],
+  ]);
+});
+
 describe("a hostile name", () => {
   let page: Answer;
 
