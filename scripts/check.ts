@@ -42,7 +42,9 @@ const PROCESSES = Math.min(availableParallelism(), 4);
 
 /** `bun test` on some files, or on all; threads as the service itself is started. */
 function suite(name: string, store: "sqlite" | "postgres", files: string[], env = {}): Step {
-  const workers = ["--no-isolate", `--parallel=${PROCESSES}`];
+  // Tests of files and child processes wait for them much of the time.
+  const processes = store === "sqlite" ? PROCESSES + 1 : PROCESSES;
+  const workers = ["--no-isolate", `--parallel=${processes}`];
   return {
     name,
     command: ["bun", "test", "--timeout", "60000", ...workers, ...files.map((file) => `./${file}`)],

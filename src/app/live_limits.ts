@@ -43,6 +43,4 @@ export interface LiveLimits {
   remove(company_id: number, reservation_id: string): void;
   /** Ends holds whose events are stored; their rows are deleted in the background. */
   settle(company_id: number, reservation_ids: readonly string[]): void;
-  /** The number of events stored of a subscription since it was first asked for: what depends on them is as old. */
-  versionOf(company_id: number, subscription_id: number): number;
 }

@@ -12,8 +12,6 @@ export const LIMITS = {
   listed_groups: 100,
   /** Ended reservations that are deleted in one transaction. */
   ended_batch: 1_000,
-  /** Values of group keys whose totals are compared with the store at once. */
-  compared_parts: 1_000_000,
   /** Subscriptions whose totals are opened at once. */
   watch_batch: 1_000,
 } as const;

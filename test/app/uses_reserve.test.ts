@@ -6,7 +6,7 @@ import { Glob } from "bun";
 const SIGNS_IN = ["exchange_api_key", "exchange_code", "login", "open_authorization", "refresh_tokens"];
 const AGENTS = ["refuse_authorization", "sign_in_to_authorize"];
 /** By their verb these close access or free room. */
-const CLOSES = /^(delete|end|prune|revoke|sweep)_|^logout$/;
+const CLOSES = /^(delete|end|free|prune|revoke|sweep)_|^(logout|remove_entitlement)$/;
 
 /** The head of every operation in the sources, up to its input. */
 async function* heads(): AsyncGenerator<{ name: string; uses_reserve: boolean }> {

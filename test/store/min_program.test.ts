@@ -129,6 +129,10 @@ function removals(sql: string): string[] {
   const created = new Set(
     [...sql.matchAll(/CREATE TABLE (?:IF NOT EXISTS )?[`"](\w+)[`"]/gi)].map(([, table]) => table),
   );
+  // Rows of a program that does not know a column have nothing there, which no constraint looks at.
+  const added = [...sql.matchAll(/\bADD (?:COLUMN )?[`"](\w+)[`"](?! \S+ (?:DEFAULT .*)?NOT NULL)/gi)].map(
+    ([, column]) => column,
+  );
   const statements = sql
     .split(/--> statement-breakpoint|;\s*$/m)
     .map((one) => one.replace(/^\s*--.*$/gm, "").trim());
@@ -140,6 +144,8 @@ function removals(sql: string): string[] {
       one,
     )?.[1];
     const is_stricter = /^CREATE UNIQUE INDEX|\bADD CONSTRAINT\b/i.test(one);
+    const columns = /\(([^()]*)\)/.exec(one)?.[1] ?? "";
+    if (added.some((column) => new RegExp(`[\`"]${column}[\`"]`).test(columns))) return false;
     return is_stricter && table !== undefined && !created.has(table);
   });
 }
@@ -168,6 +174,8 @@ test("what counts as a removal", () => {
     'ALTER TABLE "a" ALTER COLUMN "b" SET NOT NULL;',
     "CREATE UNIQUE INDEX `i` ON `a` (`b`);",
     'ALTER TABLE "a" ADD CONSTRAINT "c" CHECK (b > 0);',
+    "ALTER TABLE `a` ADD `b` text;\n--> statement-breakpoint\nCREATE UNIQUE INDEX `i` ON `a` (`c`);",
+    "ALTER TABLE `a` ADD `b` text DEFAULT '' NOT NULL;\n--> statement-breakpoint\nCREATE UNIQUE INDEX `i` ON `a` (`b`);",
     "DELETE FROM `a`;",
   ];
   expect(refused.flatMap(removals)).toHaveLength(refused.length);
@@ -176,6 +184,8 @@ test("what counts as a removal", () => {
     "ALTER TABLE `a` ADD `b` integer DEFAULT 0 NOT NULL;",
     "CREATE TABLE `a` (`b` text NOT NULL);\n--> statement-breakpoint\nCREATE UNIQUE INDEX `i` ON `a` (`b`);",
     "CREATE INDEX `i` ON `a` (`b`);",
+    "ALTER TABLE `a` ADD `b` text;\n--> statement-breakpoint\nCREATE UNIQUE INDEX `i` ON `a` (`b`, `c`);",
+    'ALTER TABLE "a" ADD COLUMN "b" bigint;\nALTER TABLE "a" ADD CONSTRAINT "c" FOREIGN KEY ("b") REFERENCES "d"("id");',
   ];
   expect(admitted.flatMap(removals)).toEqual([]);
 });

@@ -22,17 +22,13 @@ export class ProcessLimits implements LiveLimits {
   readonly #services: Services;
   readonly #holds = new Holds();
   readonly #totals = new Map<string, WatchedTotals>();
-  readonly #versions = new Map<string, number>();
   /** Holds whose events are stored, and whose rows are there still. */
   #settled: Pick<Hold, "company_id" | "reservation_id">[] = [];
   #is_deleting = false;
 
   constructor(services: Services) {
     this.#services = services;
-    services.usage.running_totals.listen(({ company_id, subscription_id, id }) => {
-      const version = `${company_id} ${subscription_id}`;
-      const count = this.#versions.get(version);
-      if (count !== undefined) this.#versions.set(version, count + 1);
+    services.usage.running_totals.listen(({ company_id, id }) => {
       if (this.#holds.count(company_id) > 0) this.settle(company_id, [id]);
     });
   }
@@ -101,13 +97,6 @@ export class ProcessLimits implements LiveLimits {
       if (this.#holds.remove(company_id, reservation_id)) this.#settled.push({ company_id, reservation_id });
     if (this.#settled.length > 0 && !this.#is_deleting)
       void this.#services.background.track(this.#deleteSettled());
-  }
-
-  versionOf(company_id: number, subscription_id: number): number {
-    const version = `${company_id} ${subscription_id}`;
-    const count = this.#versions.get(version) ?? 0;
-    this.#versions.set(version, count);
-    return count;
   }
 
   /** Where it fails the rows stay: the next one, their end or the next start deletes them. */
