@@ -51,6 +51,26 @@ describe("GET credits", () => {
     expect(await balance(id)).toMatchObject({ allocated: 1000, used: 0, remaining: 1000, overageUsed: 0 });
   });
 
+  test("counts what the plan's own meter does, as its bill", async () => {
+    billing.clock.set("2024-03-31T23:00:00Z");
+    const { body } = await company.api("POST", "/meters", {
+      code: "large",
+      name: "Large calls",
+      aggregation: "count",
+      filters: [{ key: "kind", op: "missing" }],
+    });
+    const id = await company.subscribe(plan(3, { meter_id: body.data.id }), {
+      started_at: "2024-03-01T00:00:00Z",
+    });
+    await company.use(id, [NOW, "500"], [NOW, "500"], [NOW, "0.5"], [NOW, "1"], [NOW, "1"]);
+    expect(await balance(id)).toMatchObject({ allocated: 3, used: 3, remaining: 0, overageUsed: 2 });
+    billing.clock.set("2024-04-01T01:00:00Z");
+    await company.run({ subscription_ids: [id] });
+    const [record] = await company.records(id);
+    expect(record.totalCharges).toBe("31.04");
+    billing.clock.set(NOW);
+  });
+
   test("counts calls where the plan does, and a rate of none is null", async () => {
     billing.clock.set(NOW);
     const model = plan(3, {}, { credit_consumption: "per_api_call", overage_rate: null });
