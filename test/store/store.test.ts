@@ -21,7 +21,20 @@ import { TEST_STORE } from "../support/harness.ts";
 import { endLockHolders, testPostgres } from "../support/postgres.ts";
 
 const NOW = Temporal.Instant.from("2026-03-10T12:00:00.120Z");
-const FEES = { setup_fee: "0", trial_days: 0, fee_interval: "month", fee_timing: "in_arrears" } as const;
+/** What a billing model has where it uses no meters, charges or offers. */
+const UNCHARGED = {
+  meter_id: null,
+  charges: [] as never[],
+  commitment: null,
+  setup_fee: "0",
+  trial_days: 0,
+  fee_interval: "month",
+  fee_timing: "in_arrears",
+  entitlements: [] as never[],
+  plan_code: null,
+  for_client_id: null,
+  purpose: "price",
+} as const;
 const ALL = { limit: 1_000, offset: 0 };
 
 let data_dir: string;
@@ -65,14 +78,7 @@ describe("columns", () => {
       maximum_charge: null,
       charge_flat_on_zero: true,
       credit_plan: null,
-      meter_id: null,
-      charges: [],
-      commitment: null,
-      ...FEES,
-      entitlements: [],
-      plan_code: null,
-      for_client_id: null,
-      purpose: "price" as const,
+      ...UNCHARGED,
       status: "active" as const,
       ...stamped(NOW),
     };
@@ -113,14 +119,7 @@ describe("insertRow", () => {
     maximum_charge: null,
     charge_flat_on_zero: false,
     credit_plan: null,
-    meter_id: null,
-    charges: [],
-    commitment: null,
-    ...FEES,
-    entitlements: [],
-    plan_code: null,
-    for_client_id: null,
-    purpose: "price" as const,
+    ...UNCHARGED,
     status: "active" as const,
     ...stamped(NOW),
   };
