@@ -6,6 +6,7 @@ COPY package.json bun.lock bunfig.toml tsconfig.json ./
 RUN bun install --production --frozen-lockfile
 COPY data/migrations ./data/migrations
 COPY data/seed ./data/seed
+COPY docs ./docs
 COPY scripts ./scripts
 COPY src ./src
 ARG COMMIT=unknown

@@ -22,7 +22,8 @@ export interface RecordCounts {
   subscriptions: number;
 }
 
-const Created = Type.Object({ data: Type.Object({ id: Type.Integer() }) });
+/** The answer to a POST that made a record. */
+export const Created = Type.Object({ data: Type.Object({ id: Type.Integer() }) });
 const SignedIn = Type.Object({ token: Type.String() });
 
 /** A company of the service, by its admin: requests in its name, and the records that they are about. */
@@ -66,12 +67,18 @@ export class Company {
   }
 
   /** Calls once, however long the answer is; `body` is JSON, and text is CSV. */
-  fetch(method: string, path: string, body?: unknown): Promise<Response> {
+  fetch(
+    method: string,
+    path: string,
+    body?: unknown,
+    more: Record<string, string> = {},
+    signal?: AbortSignal,
+  ): Promise<Response> {
     const is_csv = typeof body === "string";
     const sent = body === undefined ? {} : { body: is_csv ? body : JSON.stringify(body) };
     const type = is_csv ? "text/csv" : "application/json";
-    const headers = { authorization: `Bearer ${this.#token}`, "content-type": type };
-    return fetch(this.origin + API + path, { method, ...sent, headers });
+    const headers = { authorization: `Bearer ${this.#token}`, "content-type": type, ...more };
+    return fetch(this.origin + API + path, { method, ...sent, headers, ...(signal && { signal }) });
   }
 
   /** Calls once and checks the answer. Errors: throws when it is not of the shape. */

@@ -120,7 +120,7 @@ export function printFindings(findings: readonly Finding[]): string {
   return printTable([HEADS, ...findings].map((line) => keys.map((key) => line[key])));
 }
 
-const NAMES = { per_s: "rate", p50_ms: "p50", p99_ms: "p99", max_ms: "longest" };
+const NAMES = { per_s: "rate", p50_ms: "p50", p95_ms: "p95", p99_ms: "p99", max_ms: "longest" };
 
 /** A figure of each round. */
 export function figureOf({ rounds }: Median, key: keyof Measured, unit = "ms"): Figure {

@@ -25,6 +25,9 @@ import {
 import { callTool } from "./mcp.ts";
 import { writePlots } from "./plot.ts";
 import { pressure } from "./pressure.ts";
+import { measurePricing, PRICING_PARTS } from "./pricing/pricing.ts";
+import { measureQuestions, QUESTION_PARTS } from "./questions/questions.ts";
+import { storeEvents } from "./questions/store_events.ts";
 import { defaultFile, readResults, ResultsFile } from "./results.ts";
 import { createClient, getClient, listSubscriptions, signIn } from "./rest.ts";
 import { search } from "./search.ts";
@@ -48,6 +51,8 @@ const BENCHES: readonly Bench[] = [
 const USAGE = "usage";
 const BILLING = "billing";
 const COLLECTIONS = "collections";
+const PRICING = "pricing";
+const QUESTIONS = "questions";
 const COMPARE = "compare";
 const PLOT = "plot";
 
@@ -60,6 +65,8 @@ const HELP = `Usage: bun run bench [NAME …] [OPTIONS]
        bun run bench usage [PART …] [OPTIONS]
        bun run bench billing [OPTIONS]
        bun run bench collections [OPTIONS]
+       bun run bench pricing [PART …] [OPTIONS]
+       bun run bench questions [PART …] [OPTIONS]
        bun run bench compare BEFORE AFTER
        bun run bench plot
 
@@ -79,13 +86,24 @@ bills; the goals are set for 10m.
 \`collections\` collects a company's mandates, all due on one day, in one run, and checks the debits; the goals
 are set for 100k.
 
+\`pricing\` starts a service that keeps limits, checks them while events come in, closes months with a plan of five
+charges, and tries other prices on them: 10,000 subscriptions; the goals are set for 10m, a month, and for 100m, a year. Without a PART all:
+
+${list(PRICING_PARTS)}
+
+\`questions\` asks a company of 1,000 subscriptions and a year of bills what people and agents ask, holds each answer to
+plain code over all events and bills, and measures how long it takes; the goals are set for 10m. Without a PART all:
+
+${list(QUESTION_PARTS)}
+
 \`compare\` sets two files of results beside each other and measures nothing. \`plot\` draws the plots of
 docs/benchmarks.md again, from the results in docs/benchmarks.
 
   --mandates N    for \`collections\`: how many (${MANDATES / 1e3}k)
   --events N      usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m,
-                  for \`billing\` ${MONTH_EVENTS / 1e6}m)
-  --keep DIR      for \`usage\` and \`billing\`: keep the events in DIR, or use those stored there
+                  for \`billing\`, \`pricing\` and \`questions\` ${MONTH_EVENTS / 1e6}m)
+  --keep DIR      for \`usage\`, \`billing\`, \`pricing\` and \`questions\`: keep the events in DIR, or use those
+                  stored there
   --save FILE     write the results to FILE as JSON, beside those of the same bench, size and hardware that it
                   holds; without it to bench/results, but not with --quick
   --compare FILE  print the run beside that of FILE: before, after, their ratio, and whether they differ by more
@@ -108,6 +126,7 @@ const OPTIONS = {
   "serve-clickhouse": { type: "string" },
   "in-store": { type: "string" },
   seed: { type: "string" },
+  "store-asked": { type: "string" },
 } as const;
 
 /** Those of the names, or all without a name. Errors: throws for a name that is none of them. */
@@ -190,8 +209,10 @@ ${plan.events.toLocaleString("en-US")} events stored before ingest and search.`;
 /** Does the work of a process that the bench started; false when there is none to do. */
 async function workAsChild(values: Record<string, string | boolean | undefined>): Promise<boolean> {
   const { "serve-bare": bare, "serve-clickhouse": clickhouse, "in-store": in_store, seed: seeded } = values;
+  const { "store-asked": asked } = values;
   if (typeof bare === "string") serveBare(bare);
   else if (typeof seeded === "string") await seed(seeded);
+  else if (typeof asked === "string") await storeEvents(asked);
   else if (typeof in_store === "string") await measureInStore(in_store);
   // Imported only now: its engine need not be installed.
   else if (typeof clickhouse === "string")
@@ -231,7 +252,22 @@ async function main(): Promise<void> {
     const size = events(quick ? QUICK.events : MONTH_EVENTS);
     return report(wanted(BILLING, size), (context) => measureMonthClose(size, keep, context));
   }
-  if (keep !== undefined) throw new Error("Cannot use --keep: it is for `usage` and `billing`");
+  if (first === PRICING) {
+    const usual = quick ? QUICK : FULL;
+    const plan = { ...usual, events: events(usual.events) };
+    const parts = pick(PRICING_PARTS, names);
+    return report(wanted(PRICING, plan.events), (context) => measurePricing(plan, { parts, keep }, context));
+  }
+  if (first === QUESTIONS) {
+    const usual = quick ? QUICK : FULL;
+    const plan = { ...usual, events: events(usual.events) };
+    const parts = pick(QUESTION_PARTS, names);
+    return report(wanted(QUESTIONS, plan.events), (context) =>
+      measureQuestions(plan, { parts, keep }, context),
+    );
+  }
+  if (keep !== undefined)
+    throw new Error("Cannot use --keep: it is for `usage`, `billing`, `pricing` and `questions`");
   if (first === COLLECTIONS) {
     const size = mandates === undefined ? (quick ? QUICK_MANDATES : MANDATES) : readCount(mandates);
     return report(wanted(COLLECTIONS, size), (context) => measureCollections(size, context));

@@ -3,6 +3,7 @@ export interface Measured {
   /** Answers, or rows, a second. */
   per_s: number;
   p50_ms: number;
+  p95_ms: number;
   p99_ms: number;
   max_ms: number;
 }
@@ -18,6 +19,7 @@ export function measured(count: number, elapsed_ms: number, latencies_ms: readon
   return {
     per_s: (count / elapsed_ms) * 1_000,
     p50_ms: quantile(sorted, 0.5),
+    p95_ms: quantile(sorted, 0.95),
     p99_ms: quantile(sorted, 0.99),
     max_ms: sorted.at(-1) ?? Number.NaN,
   };
@@ -29,6 +31,7 @@ export function medianOf(rounds: readonly Measured[]): Median {
   return {
     per_s: middle("per_s"),
     p50_ms: middle("p50_ms"),
+    p95_ms: middle("p95_ms"),
     p99_ms: middle("p99_ms"),
     max_ms: middle("max_ms"),
     rounds,

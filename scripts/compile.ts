@@ -7,6 +7,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
+import { buildConsole, writeBuild } from "../src/console/server/build.ts";
 import type { PackedFile } from "../src/core/unpack.ts";
 
 const ROOT = join(import.meta.dir, "..");
@@ -78,6 +79,7 @@ async function compile(outfile: string): Promise<void> {
   const assets = mkdtempSync(join(tmpdir(), "meterhouse-compile-"));
   try {
     copyMigrations(assets);
+    writeFileSync(join(assets, "data", "console.json"), writeBuild(await buildConsole()));
     const workers = [...new Bun.Glob("src/**/*_worker.ts").scanSync(ROOT)].map((path) => join(ROOT, path));
     await Bun.build({
       entrypoints: [join(ROOT, "src/main.ts"), ...workers],

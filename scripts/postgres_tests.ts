@@ -7,6 +7,7 @@
 export const ON_SQLITE_ALONE = [
   // Rules without I/O, and the repository itself.
   "test/tidy.test.ts",
+  "test/scripts/**",
   "test/cli/control_socket.test.ts",
   "test/cli/configuration.test.ts",
   "test/cli/search_and_export.test.ts",
@@ -17,6 +18,10 @@ export const ON_SQLITE_ALONE = [
   "test/docs/tour.test.ts",
   "test/core/**",
   "test/deploy/**",
+  // The demo keeps its records in SQLite.
+  "test/demo/**",
+  // What browsers see: the interface behind it has tests of its own.
+  "test/console/*.test.ts",
   "test/app/**",
   "test/**/rules.test.ts",
   "test/people/{columns,traces}.test.ts",
@@ -53,6 +58,7 @@ export const ON_SQLITE_ALONE = [
   "test/audit/redaction.test.ts",
   "test/billing/billing_model_changes/{kill,timeline,void_change}.test.ts",
   "test/billing/add_ons/histories.test.ts",
+  "test/billing/previews/histories.test.ts",
   "test/billing/billing_model_migrations/kill.test.ts",
   "test/entitlements/grants/windows.test.ts",
   "test/entitlements/kill.test.ts",

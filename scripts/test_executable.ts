@@ -17,7 +17,7 @@ const chosen = files.filter((_, i) => {
 
 const folder = mkdtempSync(join(tmpdir(), "meterhouse-executable-"));
 const TEST_PROGRAM = join(folder, "meterhouse");
-const env = { ...process.env, TEST_PROGRAM, TEST_STORE: values.store };
+const env = { ...process.env, TEST_PROGRAM, TEST_COMMANDS: "apart", TEST_STORE: values.store };
 const run = (...command: string[]) =>
   Bun.spawn(command, { env, stdout: "inherit", stderr: "inherit" }).exited;
 let code = await run("bun", "scripts/compile.ts", "--outfile", TEST_PROGRAM);

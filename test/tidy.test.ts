@@ -33,9 +33,11 @@ const code = [...sources, ...filesBelow("test"), ...filesBelow("scripts"), ...fi
 const FLOORS = [
   ["main.ts"],
   ["cli"],
+  ["demo"],
   ["server"],
+  ["console"],
   ["backup"],
-  ["people"],
+  ["people", "overview"],
   ["loans", "emandate", "usage"],
   ["entitlements"],
   ["billing"],
@@ -55,6 +57,7 @@ const FLOORS = [
 /** The families of the product: what has operations, tables or both. */
 const FAMILIES = [
   "people",
+  "overview",
   "loans",
   "emandate",
   "usage",
@@ -72,7 +75,8 @@ const FAMILIES = [
 const topOf = (file: string) => file.split("/")[1] ?? "";
 const isOfFamily = (file: string) => file.startsWith("src/") && FAMILIES.includes(topOf(file));
 const floorOf = (file: string) => FLOORS.findIndex((floor) => floor.includes(topOf(file)));
-const isTools = (file: string) => file.endsWith("tools.ts");
+/** What agents see of a family: tools, prompts and resources. */
+const isTools = (file: string) => /(tools|\/prompts|\/resources)\.ts$/.test(file);
 
 /** The local files that a file imports, types included, as paths from the root. */
 function importsOf(file: string): string[] {
@@ -157,7 +161,7 @@ describe("floors", () => {
   });
 
   test("test/ has the folders of src/, and some of its own", () => {
-    const own = ["bench", "chaos", "contract", "deploy", "docs", "sim", "soak", "support"];
+    const own = ["bench", "chaos", "contract", "deploy", "docs", "scripts", "sim", "soak", "support"];
     const folders = new Set(filesBelow("test").map(dirname));
     const odd = [...folders].filter(
       (folder) =>
@@ -214,8 +218,12 @@ describe("families", () => {
     const writers = sources.filter(
       (file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"),
     );
-    // A restore makes a database of its own.
-    const others = ["src/app/transaction.ts", "src/backup/restore/restore.ts"];
+    // A restore makes a database of its own; that an instance lives concerns no family.
+    const others = [
+      "src/app/transaction.ts",
+      "src/backup/restore/restore.ts",
+      "src/server/instances/registry.ts",
+    ];
     expect(writers.filter((file) => !isOfFamily(file) && !others.includes(file))).toEqual([]);
     const routes = sources.filter((file) => /(^|_|\/)routes\.ts$/.test(file));
     expect(routes.length).toBeGreaterThan(4);

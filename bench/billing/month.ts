@@ -1,28 +1,28 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
 import { DuckDBInstance } from "@duckdb/node-api";
 import type { Cleanup } from "../cleanup.ts";
-import { Company } from "../company.ts";
+import { Company, Created } from "../company.ts";
+import { inParallel } from "../in_parallel.ts";
 import { runProcess } from "../processes.ts";
 import { ENGINE } from "../raw_usage.ts";
 import { FIRST_EMAIL, Service } from "../service.ts";
 import { shaped } from "../shape.ts";
+import { lastMonths, startOnCopy } from "../unbilled.ts";
 import type { Progress } from "../bench.ts";
 
 const CLIENTS = 40;
 const PRODUCTS = 6;
 /** As many as the issue's: 10,000 subscriptions with 10 million events. */
 const EVENTS_PER_SUBSCRIPTION = 1_000;
-/** Requests under way at once while records are made. */
-const AT_ONCE = 8;
 
 /** One in ten changes its plan inside the month, another one starts inside it. */
 const changesPlan = (i: number) => i % 10 === 7;
 const daysLate = (i: number) => (i % 10 === 3 ? 5 + (Math.floor(i / 10) % 20) : 0);
 
 /** A model of each billing type. */
-const MODELS = [
+export const MODELS = [
   { billing_type_id: 1, price: 31 },
   { billing_type_id: 2, price: 0.002, recurring_fee: "5", free_units: "100", minimum_charge: "1" },
   {
@@ -62,8 +62,6 @@ const Month = Type.Object({
 /** A company's last month, ready to be billed. */
 export type Month = Static<typeof Month>;
 
-const Created = Type.Object({ data: Type.Object({ id: Type.Integer() }) });
-
 const dataDir = (folder: string) => join(folder, "data");
 const monthFile = (folder: string) => join(folder, "month.json");
 
@@ -79,24 +77,10 @@ export async function openMonth(
   const month = shaped(Month, read, monthFile(folder));
   if (month.events !== events)
     throw new Error(`Cannot use ${folder}: it holds ${month.events} events, not ${events}`);
-  // A copy, so that the month in `keep` stays unbilled.
-  const data_dir = join(cleanup.folder(), "data");
-  cpSync(dataDir(folder), data_dir, { recursive: true });
-  const service = new Service(cleanup, data_dir);
-  progress("starting the service, and waiting until it has put its store in order");
-  await service.start();
-  await service.rest();
+  const service = await startOnCopy(cleanup, dataDir(folder), events, progress);
   const company = new Company(service, 1, FIRST_EMAIL);
   await company.signIn();
   return { month, service, company };
-}
-
-/** The UTC month that ended last. */
-function lastMonth(): Pick<Month, "name" | "from" | "to"> {
-  const to = Temporal.Now.zonedDateTimeISO("UTC").with({ day: 1 }).startOfDay();
-  const from = to.subtract({ months: 1 });
-  const text = (at: Temporal.ZonedDateTime) => at.toInstant().toString({ smallestUnit: "millisecond" });
-  return { name: from.toPlainDate().toPlainYearMonth().toString(), from: text(from), to: text(to) };
 }
 
 async function makeMonth(
@@ -108,7 +92,11 @@ async function makeMonth(
   if (existsSync(dataDir(folder))) throw new Error(`Cannot use ${folder}: it holds data of something else`);
   mkdirSync(dataDir(folder), { recursive: true });
   const subscriptions = Math.ceil(events / EVENTS_PER_SUBSCRIPTION);
-  const month: Month = { events, subscriptions, ...lastMonth() };
+  const {
+    names: [name = ""],
+    ...bounds
+  } = lastMonths(1);
+  const month: Month = { events, subscriptions, name, ...bounds };
   const service = new Service(cleanup, dataDir(folder));
   await service.start();
   const company = new Company(service, 1, FIRST_EMAIL);
@@ -152,17 +140,6 @@ async function makeRecords(company: Company, month: Month): Promise<void> {
       effective_at: start.add({ hours: 24 * 14 + 9 }).toString(),
     });
   });
-}
-
-/** Calls `make` for 0 to `count` - 1, some at once, and gives the results in order. */
-async function inParallel<T>(count: number, make: (i: number) => Promise<T>): Promise<T[]> {
-  const results: T[] = [];
-  let next = 0;
-  const work = async () => {
-    for (let i = next++; i < count; i = next++) results[i] = await make(i);
-  };
-  await Promise.all(Array.from({ length: AT_ONCE }, work));
-  return results;
 }
 
 /** Writes the month's events in the order of time, spread over the subscriptions that have started. */

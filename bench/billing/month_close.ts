@@ -42,7 +42,7 @@ const Totals = Type.Object({
 });
 
 /** How a run went on, as its caller sees it. */
-interface Progressed {
+export interface Progressed {
   /** How often a look at the run found it further, and the longest time that it did not. */
   moves: number;
   still_s: number;
@@ -55,14 +55,14 @@ export async function measureMonthClose(
   { cleanup, progress }: RunContext,
 ): Promise<Report> {
   const { month, service, company } = await openMonth(cleanup, events, { keep, progress });
-  const closeMonth = (expected: Month) =>
-    watch(service, company, "/clients/1", () => watchRun(company, expected));
+  const closeMonth = (periods: number) =>
+    watch(service, company, "/clients/1", () => watchRun(company, { month: month.name, periods }));
   progress(`closing ${month.name}`);
-  const close = await closeMonth(month);
+  const close = await closeMonth(month.subscriptions);
   progress(`closed in ${close.seconds.toFixed(1)} s; checking the bills`);
   await check(company, month);
   progress("running it again, which changes nothing");
-  const again = await closeMonth({ ...month, subscriptions: 0 });
+  const again = await closeMonth(0);
   await service.stop();
   progress("done");
   const subscriptions = month.subscriptions.toLocaleString("en-US");
@@ -104,11 +104,17 @@ function findings({ events }: Month, close: Watched<Progressed>, again: Watched<
   ];
 }
 
-/** Starts a run and looks at it until its end. */
-async function watchRun(company: Company, { name, subscriptions }: Month): Promise<Progressed> {
+/**
+ * Starts a run of a month, or without one of all that is due, and looks at it until its end. Errors: throws unless it
+ * bills so many periods.
+ */
+export async function watchRun(
+  company: Company,
+  { month, periods }: { month: string | undefined; periods: number },
+): Promise<Progressed> {
   const before = await company.fetchJson(Runs, "GET", "/billing-runs?limit=1");
   const started = performance.now();
-  const posted = company.fetchJson(OneRun, "POST", "/billing-runs", { period: name });
+  const posted = company.fetchJson(OneRun, "POST", "/billing-runs", { period: month });
   let [moves, still_ms, moved_at, seen] = [0, 0, started, 0];
   while (true) {
     const { data } = await company.fetchJson(Runs, "GET", "/billing-runs?limit=1");
@@ -120,7 +126,7 @@ async function watchRun(company: Company, { name, subscriptions }: Month): Promi
     }
     if (run && run.status !== "running") {
       await posted;
-      if (run.status !== "finished" || run.counts.periods !== subscriptions || run.counts.failed > 0)
+      if (run.status !== "finished" || run.counts.periods !== periods || run.counts.failed > 0)
         throw new Error(`Cannot go on: the run came to ${JSON.stringify(run)}`);
       return { moves, still_s: still_ms / 1_000 };
     }

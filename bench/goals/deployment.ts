@@ -1,19 +1,13 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Static, Type } from "@sinclair/typebox";
-import { call } from "../../src/app/operation.ts";
-import { operatorContext } from "../../src/cli/command.ts";
-import { readConfig } from "../../src/core/config.ts";
-import { decode } from "../../src/core/validate.ts";
-import { openDeps } from "../../src/server/open_deps.ts";
-import { AddCompany } from "../../src/billing/companies/model.ts";
-import { addCompany } from "../../src/billing/companies/service.ts";
 import type { Cleanup } from "../cleanup.ts";
+import { addCompanies } from "../companies.ts";
 import { Company, type RecordCounts } from "../company.ts";
 import { HISTORY_DAYS } from "../events.ts";
 import { runProcess } from "../processes.ts";
 import { DAY_MS } from "../queries.ts";
-import { PASSWORD, Service } from "../service.ts";
+import { Service } from "../service.ts";
 import { shaped } from "../shape.ts";
 import type { Progress } from "../bench.ts";
 
@@ -122,7 +116,10 @@ async function make(cleanup: Cleanup, folder: string, events: number, progress: 
   mkdirSync(data_dir, { recursive: true });
   progress(`making ${NAMED.length + OTHERS} companies`);
   const counts = shares(events);
-  const added = await addCompanies(data_dir, counts.length);
+  const added = await addCompanies(
+    data_dir,
+    counts.map((_, i) => NAMED[i] ?? `other-${i}`),
+  );
   const service = new Service(cleanup, data_dir);
   await service.start();
   const until_ms = Temporal.Now.instant().epochMilliseconds;
@@ -158,22 +155,4 @@ function shares(events: number): number[] {
     (_, i) => Math.floor((rest * (i + 1)) / OTHERS) - Math.floor((rest * i) / OTHERS),
   );
   return [large, middle, small, 0, ...others];
-}
-
-/** Adds companies as the command line does: the service has no route for it. */
-async function addCompanies(data_dir: string, count: number): Promise<{ id: number; email: string }[]> {
-  const deps = await openDeps(readConfig({ DATA_DIR: data_dir, LOG_LEVEL: "warn" }), { without_usage: true });
-  try {
-    const added: { id: number; email: string }[] = [];
-    for (let i = 0; i < count; i++) {
-      const name = NAMED[i] ?? `other-${i}`;
-      const email = `${name}@example.com`;
-      const input = decode(AddCompany, { name, admin_email: email, admin_password: PASSWORD });
-      const { id } = await call(operatorContext(deps), addCompany, input);
-      added.push({ id, email });
-    }
-    return added;
-  } finally {
-    await deps.close();
-  }
 }

@@ -10,10 +10,21 @@ import { type Part, PartContext } from "./part.ts";
 import { peers } from "./peers.ts";
 import { pressure } from "./pressure.ts";
 import { searches } from "./searches.ts";
+import { series } from "./series.ts";
 import { start } from "./start.ts";
 
 /** In this order: those that store events come last. */
-export const PARTS: readonly Part[] = [searches, inStore, peers, exports, ingest, pressure, start, imports];
+export const PARTS: readonly Part[] = [
+  searches,
+  series,
+  inStore,
+  peers,
+  exports,
+  ingest,
+  pressure,
+  start,
+  imports,
+];
 
 /** What the tests own, so that the table names every goal. */
 const KILLED: Finding = notMeasured(

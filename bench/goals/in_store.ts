@@ -33,6 +33,7 @@ const QUERIES: Record<string, (until_ms: number) => Query> = {
 const Round = Type.Object({
   per_s: Type.Number(),
   p50_ms: Type.Number(),
+  p95_ms: Type.Number(),
   p99_ms: Type.Number(),
   max_ms: Type.Number(),
 });

@@ -4,7 +4,7 @@ import { roundUsage } from "../../src/usage/ingest/rules.ts";
 import { openDuckDb } from "../../src/usage_store/duckdb/duckdb_store.ts";
 import { canonicalJson } from "../../src/usage_store/metadata.ts";
 import type { NewEvent, UsageStore } from "../../src/usage_store/port.ts";
-import { makeEvent } from "../events.ts";
+import { type Event, makeEvent } from "../events.ts";
 import { round } from "../table.ts";
 import { dataDir, type Manifest, readManifest } from "./deployment.ts";
 
@@ -74,21 +74,26 @@ async function appendSlot(
 function eventOf({ from_ms, until_ms }: Manifest, company: Seeded, i: number): NewEvent {
   const timestamp = from_ms + Math.floor(((until_ms - from_ms) * (i + 0.5)) / company.events);
   const random = Math.imul(company.id, 0x9e3779b1) + i;
-  const event = makeEvent(company.subscriptions, random, timestamp);
-  const subscription_id = company.ids.get(event.external_subscription_id);
+  return asNewEvent(makeEvent(company.subscriptions, random, timestamp), company.ids);
+}
+
+/** An event as the route would store it. Errors: throws for one of no subscription. */
+export function asNewEvent(event: Event, ids: ReadonlyMap<string, number>): NewEvent {
+  const subscription_id = ids.get(event.external_subscription_id);
   const usage = roundUsage(event.usage);
   if (subscription_id === undefined || usage === undefined)
-    throw new Error(`Cannot store event ${i} of company ${company.id}`);
+    throw new Error(`Cannot store an event of ${event.external_subscription_id}`);
   return {
     id: event.id,
     subscription_id,
-    timestamp,
+    timestamp: event.timestamp,
     timestamp_given: true,
     usage,
     metadata: canonicalJson(event.metadata),
   };
 }
 
-function* chunks(events: readonly NewEvent[]): Generator<NewEvent[]> {
+/** Cuts events into what one request may have. */
+export function* chunks(events: readonly NewEvent[]): Generator<NewEvent[]> {
   for (let start = 0; start < events.length; start += BATCH) yield events.slice(start, start + BATCH);
 }

@@ -41,14 +41,14 @@ function client({ url, ...key }: Pick<GatewayOptions, "url" | "clientId" | "clie
   };
   return async (method: string, path: string, body?: object): Promise<Response> => {
     for (let attempt = 0; ; attempt++) {
-      token ??= exchange();
+      // One that failed is not kept: the next call asks again.
+      token ??= exchange().catch((error: unknown) => {
+        token = undefined;
+        throw error;
+      });
       const authorization = `Bearer ${await token}`;
       const headers = { authorization, "content-type": "application/json" };
-      const answer = await fetch(url + path, {
-        method,
-        headers,
-        ...(body && { body: JSON.stringify(body) }),
-      });
+      const answer = await fetch(url + path, { method, headers, body: body && JSON.stringify(body) });
       if (answer.status !== 401 || attempt > 0) return answer;
       token = undefined;
     }

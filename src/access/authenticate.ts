@@ -1,9 +1,14 @@
+import type { Deps } from "../app/deps.ts";
 import type { Actor } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { sha256 } from "../core/random_secrets.ts";
 import type { Reads } from "../store/store.ts";
+import { instant } from "../core/time.ts";
+import { findSessionHolder, updateSessionUse } from "./browser_sessions/queries.ts";
+import { expiryOf, isUseDue } from "./browser_sessions/rules.ts";
 import { findCredentials } from "./api_keys/queries.ts";
 import { validSecrets } from "./api_keys/rules.ts";
+import { toolsetsOf } from "./authorizations/scopes.ts";
 import { findAccess } from "./oauth/token_queries.ts";
 import { findTokenHolder, isTokenEnded } from "./sessions/queries.ts";
 import type { KeyClaims, TokenVerifier, UserClaims } from "./sessions/tokens.ts";
@@ -33,6 +38,30 @@ async function authenticateUser(q: Reads, claims: UserClaims): Promise<Actor> {
   }
   const { email, company_id, client_id, role } = holder;
   return { kind: "user", user_id, email, company_id, client_id, role, token: { id, expires_ms } };
+}
+
+/**
+ * Resolves the token of a browser's session to its user. Its use is written down now and then, behind the answer.
+ * Errors: unauthorized.
+ */
+export async function authenticateSession(
+  { store, background, log }: Pick<Deps, "store" | "background" | "log">,
+  token: string,
+  { q, now }: { q: Reads; now: Temporal.Instant },
+): Promise<Actor> {
+  const holder = await findSessionHolder(q, sha256(token));
+  const times = holder && {
+    created_at: instant(holder.created_at),
+    last_used_at: instant(holder.last_used_at),
+  };
+  if (!times || Temporal.Instant.compare(expiryOf(times), now) <= 0)
+    throw new AppError("unauthorized", "The session has ended: sign in again");
+  const { id: session_id, user_id, email, company_id, client_id, role, last_used_at } = holder;
+  if (isUseDue(times, now)) {
+    const written = store.tx((tx) => updateSessionUse(tx, session_id, { before: last_used_at, now }));
+    background.track(written).catch((error) => log.warn({ err: error }, "session: use not written"));
+  }
+  return { kind: "user", user_id, email, company_id, client_id, role, session_id };
 }
 
 /** The token ends with its key, and with the secret that it was exchanged for. Decision 0100. */
@@ -69,6 +98,7 @@ export async function authenticateAccessToken(
     throw new AppError("unauthorized", "The token is not valid, has expired or was ended: authorize again");
   }
   const { email, company_id, client_id, role } = account;
-  const { user_id, authorization_id } = access;
-  return { kind: "user", user_id, email, company_id, client_id, role, authorization_id };
+  const { user_id, authorization_id, scope } = access;
+  const toolsets = toolsetsOf(scope);
+  return { kind: "user", user_id, email, company_id, client_id, role, authorization_id, toolsets };
 }

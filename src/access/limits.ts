@@ -1,6 +1,16 @@
 /** Hard limits of signing in, API keys and OAuth clients. */
 export const LIMITS = {
   rest_token_hours: 24,
+  /** A browser's session ends when it is not used for so long, and after so long at most. */
+  session_unused_hours: 12,
+  session_hours: 168,
+  /** How far behind the recorded last use of a session may be. */
+  session_used_minutes: 5,
+  /** Sessions of a user: beyond, the oldest gives way. */
+  user_sessions: 50,
+  session_user_agent_length: 300,
+  /** How long a user may choose a password by a link. */
+  user_link_hours: 72,
   /** Active API keys of a company. */
   api_keys: 200,
   api_key_name_length: 100,
@@ -22,6 +32,8 @@ export const LIMITS = {
   login_names_network: 20,
   login_networks_account: 10,
   login_account_window_s: 3_600,
+  /** How long instances tell each other from which networks an account has signed in. */
+  login_known_days: 30,
   /** How long a link to an export may be followed, and how long it may be: proxies cut off longer ones. */
   usage_export_link_s: 900,
   /** What an OAuth client may register. */

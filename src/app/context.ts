@@ -4,6 +4,7 @@ import type { Config } from "../core/config.ts";
 import type { Log } from "../core/log.ts";
 import type { Metrics } from "./metrics.ts";
 import type { Secrets } from "../core/secret_box.ts";
+import type { Clock } from "../core/time.ts";
 import type { BlobStore } from "../store/blob_store.ts";
 import type { Passwords } from "../core/passwords.ts";
 import type { LiveLimits } from "./live_limits.ts";
@@ -58,6 +59,8 @@ export interface Context {
   actor: Actor;
   /** Fixed for the whole call. */
   now: Temporal.Instant;
+  /** The current time: for work that outlives its call. */
+  clock: Clock;
   origin: Origin;
   request_id: string;
   /** The caller's network address, where there is one. */
@@ -81,6 +84,8 @@ export interface Context {
   secrets: Secrets;
   /** Tracks work that goes on after the call has returned. */
   background: Background;
+  /** Says when nobody waits for the answer any more, where that is known: a question for usage ends then. */
+  stop: () => AbortSignal | undefined;
   /** The claim of the request's Idempotency-Key, if it has one. */
   claim: Claim | null;
   /** Adds to the audit entry of the current transaction. */

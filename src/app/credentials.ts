@@ -32,12 +32,13 @@ export interface KeyHolder {
   secret_version: number;
 }
 
-/** The maker of a link, and the REST token or OAuth authorization with which the link ends. */
+/** The maker of a link, and the REST token, browser session or OAuth authorization with which the link ends. */
 export interface LinkMaker {
   user_id: number;
   /** Incremented when the password or role changes, which ends the link. */
   token_version: number;
   token_id?: string;
+  session_id?: number;
   authorization_id?: number;
 }
 
@@ -56,4 +57,6 @@ export interface Tokens {
   signLink(by: LinkMaker, query: object): Promise<{ link: string; expires_at: Temporal.Instant }>;
   /** The query of a link and its maker; null for a link that is expired or has a wrong signature. */
   verifyLink(link: string): Promise<{ by: LinkMaker; query: unknown } | null>;
+  /** A keyed digest of a text (HMAC-SHA-256, base64url), by which we know our own words again. */
+  mac(purpose: string, text: string): string;
 }

@@ -12,6 +12,7 @@ import type { UsageStore } from "../usage_store/port.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { Claim, KeyedRequest } from "./claim.ts";
 import type { Guards } from "./guards.ts";
+import type { Instances } from "./instances.ts";
 import type { LiveLimits } from "./live_limits.ts";
 import type { Context, Origin } from "./context.ts";
 
@@ -23,6 +24,8 @@ export interface Caller {
   /** The network address, if there is one. A function resolves it on demand: most calls do not need it. */
   address: string | null | (() => string | null);
   claim?: Claim | null;
+  /** The signal that is aborted when the caller goes away: a function, since few calls ask for it. */
+  stop?: () => AbortSignal | undefined;
 }
 
 /** Everything that is opened once and shared by all calls. */
@@ -39,6 +42,7 @@ export interface Deps {
   accepted_usage: string | null;
   documents: BlobStore;
   guards: Guards;
+  instances: Instances;
   request_limiter: RateLimiter;
   /** Encrypts secrets that the database holds. */
   secrets: Secrets;
@@ -47,13 +51,15 @@ export interface Deps {
   background: Background;
   /** The actor behind a REST token, read by `q`, default: committed rows. Errors: unauthorized. */
   authenticate(token: string, q?: Reads): Promise<Actor>;
+  /** The actor behind the token of a browser's session, read by `q`, default: committed rows. Errors: unauthorized. */
+  authenticateSession(token: string, q?: Reads): Promise<Actor>;
   /** The actor behind an OAuth access token. Errors: unauthorized. */
   authenticateAccessToken(token: string): Promise<Actor>;
   /** The claim of a request's Idempotency-Key, not yet acquired. */
   openClaim(request: KeyedRequest): Claim;
   /** The context of one call, at the current time. */
   openContext(caller: Caller): Context;
-  /** Watches the disk and the clock from now on, until `close`. */
+  /** Watches the disk and the clock from now on, and is one of the instances, until `close`. */
   watch(): Promise<void>;
   /** Closes everything, last opened first. */
   close(): Promise<void>;

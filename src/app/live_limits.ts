@@ -23,11 +23,66 @@ export interface HeldScope {
   readonly per: { readonly key: string; readonly value: string } | null;
 }
 
+/** What a subscription's running charges came to when they were rated. */
+export interface Spent {
+  readonly amount: Decimal;
+  /** What they come to if usage goes on as it did; null where nobody asked, or it is too early to say. */
+  readonly projected: Decimal | null;
+  readonly as_of_ms: number;
+  /** The billing period that they are of; its end is not in it. */
+  readonly from_ms: number;
+  readonly until_ms: number;
+  /** What the period before came to, for a while after its end. */
+  readonly before: { readonly amount: Decimal; readonly from_ms: number; readonly until_ms: number } | null;
+}
+
+/** The running charges of subscriptions with a spend limit, as far as this process has rated them. Decision 0252. */
+export interface Spending {
+  /** Notes that a subscription is to be rated again. */
+  note(subscription_id: number): void;
+  /** What was rated of the period that holds an instant. */
+  at(subscription_id: number, now_ms: number): Spent | undefined;
+  /** Which of the subscriptions are to be rated, those that were rated longest ago first. */
+  due(ids: readonly number[], now_ms: number): number[];
+  /** What comes from now on is not in what is rated next. */
+  begin(ids: readonly number[]): void;
+  put(subscription_id: number, spent: Spent): void;
+  /** Forgets what was rated. */
+  drop(subscription_id: number): void;
+}
+
+/** Which subscriptions of companies alerts are to look at, and what this process knows to be told. Decision 0256. */
+export interface Changes {
+  /** Notes that a subscription's usage, or what it comes to, has changed. */
+  note(company_id: number, subscription_id: number): void;
+  /** Notes that all subscriptions of a company are to be looked at. */
+  noteAll(company_id: number): void;
+  /** Takes those that have changed, at most so many: what comes from here on is noted again. */
+  take(company_id: number, count: number): number[];
+  /**
+   * Where looking at all subscriptions is to go on: after which id; undefined when it is not due. It is due again some time
+   * after `now_ms`.
+   */
+  sweepAfter(company_id: number, now_ms: number): number | undefined;
+  /** They were looked at up to this id; null: to the last. */
+  swept(company_id: number, after_id: number | null): void;
+  /** How many steps of a scale are known to be told of a group, the least first; null: of all. */
+  stepsTold(scale: string, group: string | null): number;
+  noteTold(scale: string, group: string | null, steps: number): void;
+  /** How many groups of a scale were told of. */
+  groupsTold(scale: string): number;
+  /** How much more a company may be told on the day of an instant, UTC. */
+  leftToTell(company_id: number, now_ms: number): number;
+  countTold(company_id: number, now_ms: number, firings: number): void;
+}
+
 /**
  * What checks need in memory: totals of limits, and holds, which mirror rows. A hold ends in the turn of the loop in which
  * the totals come to hold its event. Decision 0236.
  */
 export interface LiveLimits {
+  readonly spending: Spending;
+  readonly changes: Changes;
   /** The totals of watches, which are set at their first use. Watches with equal keys are the same. */
   totalsOf(watches: readonly (Watch & { readonly key: string })[]): WatchedTotals[];
   /** The keys of a company's watches. */

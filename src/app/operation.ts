@@ -2,6 +2,9 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import { type Actor, type Permission, may } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
 import { span } from "../core/trace.ts";
+import { hasInstants, readInstants } from "../core/instants.ts";
+import { listZones } from "../tenancy/companies/queries.ts";
+import { readTx } from "./transaction.ts";
 import { useReserve } from "../core/disk_reserve.ts";
 import type { Outcome } from "./metrics.ts";
 import type { Context, OperationMetadata } from "./context.ts";
@@ -51,11 +54,16 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
   let outcome: Outcome = "failed";
   try {
     if (called.waits_for_clock) ctx.guards.checkClock();
-    const run = () => ctx.record(ctx, called, recorded_input, (recorded) => called.run(recorded, input));
+    const read = hasInstants(called.input) ? await withInstants(ctx, called.input, input) : input;
+    const run = () =>
+      ctx.record(ctx, called, withoutFields(read, called.withholds), (recorded) =>
+        called.run(recorded, read),
+      );
     const output = await (ctx.guards.disk.is_low && usesReserve(called) ? useReserve(run) : run());
     outcome = "ok";
     return output;
-  } catch (error) {
+  } catch (thrown) {
+    const error = isAbort(ctx, thrown) ? new AppError("aborted", "The request was given up") : thrown;
     if (error instanceof AppError) outcome = "refused";
     if (error instanceof AppError && error.kind === "forbidden")
       ctx.refused(ctx, called.name, recorded_input);
@@ -71,6 +79,17 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
       request_id: ctx.request_id,
     });
   }
+}
+
+/** Whether an operation ended because its caller went away, which is no failure. */
+function isAbort(ctx: Context, error: unknown): boolean {
+  const stop = error instanceof AppError ? undefined : ctx.stop();
+  return stop?.aborted === true && error === stop.reason;
+}
+
+/** The input with local times, months and words for windows as instants. Errors: invalid. */
+function withInstants<I extends TSchema>(ctx: Context, schema: I, input: Static<I>): Promise<Static<I>> {
+  return readInstants(schema, input, ctx.now, () => listZones(readTx(ctx)));
 }
 
 /** Also what only reads may: its audit entry is all that it writes. */

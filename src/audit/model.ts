@@ -1,7 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../core/access.ts";
 import { SHARED_LIMITS } from "../core/limits.ts";
-import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../core/schema.ts";
+import { rangeFields } from "../core/instants.ts";
+import { At, Id, nullable, oneOf, pageFields, strict } from "../core/schema.ts";
 
 export const ORIGINS = ["rest", "mcp", "job", "cli"] as const;
 export const ACTOR_KINDS = ["anonymous", "operator", "user", "key", "system"] as const;
@@ -66,8 +67,7 @@ export const ListAuditEntries = strict({
   target_type: word,
   target_id: Type.Optional(Id),
   origin: Type.Optional(oneOf(ORIGINS)),
-  from: Type.Optional(InstantText),
-  to: Type.Optional(InstantText),
+  ...rangeFields,
   ...pageFields,
 });
 export type AuditFilter = Omit<Static<typeof ListAuditEntries>, "page" | "limit">;

@@ -33,7 +33,7 @@ const findCatalog = tool({
   name: "billing_find_catalog",
   title: "Find products, billing models, meters or add-ons",
   description:
-    "Finds what the company sells, by text in the name or by id: products, billing models (price plans with tiers, charges and credit plan), meters (what charges count) or add-ons. Use it before creating a subscription or changing a plan; response_format detailed adds package size and maximum charge.",
+    "Finds what the company sells, by text in the name or by id: products, billing models (price plans with tiers, charges and credit plan), meters (what charges count) or add-ons. Use it before creating a subscription or changing a plan.",
   finds: [
     "billing_model_id",
     "new_billing_model_id",
@@ -44,9 +44,8 @@ const findCatalog = tool({
     "meter_id",
     "add_on_id",
   ],
-  brief_output: true,
   operations: Object.values(KINDS).flatMap(({ operations }) => operations),
-  details: ["package_size", "maximum_charge", "charge_flat_on_zero"],
+  details: ["charge_flat_on_zero"],
   input: {
     kind: describe(oneOf(["product", "billing_model", "meter", "add_on"]), "The kind of record"),
     id: Type.Optional(describe(Id, "The id of one")),

@@ -1,9 +1,10 @@
 import { Type } from "@sinclair/typebox";
+import type { Context } from "../app/context.ts";
 import { call } from "../app/operation.ts";
 import { Id, Name, Nothing, oneOf } from "../core/schema.ts";
-import { deleteBillingModel } from "./billing_models/service.ts";
-import { createClient, deleteClient, updateClient } from "./clients/service.ts";
-import { createProduct, deleteProduct, updateProduct } from "./products/service.ts";
+import { deleteBillingModel, getBillingModel } from "./billing_models/service.ts";
+import { createClient, deleteClient, getClient, updateClient } from "./clients/service.ts";
+import { createProduct, deleteProduct, getProduct, updateProduct } from "./products/service.ts";
 import { data, dataOf } from "../http/responses.ts";
 import { saver } from "../mcp/shapes.ts";
 import { tool } from "../mcp/tool.ts";
@@ -13,8 +14,13 @@ import { describe } from "../mcp/wire_schema.ts";
 
 export const client_id = describe(Id, "The client's id");
 export const product_id = describe(Id, "The product's id");
-export const subscription_id = describe(Id, "The subscription's id");
+export const subscription_id = describe(Id, "The subscription's id, or your own");
 
+const NAMES = {
+  client: (ctx: Context, id: number) => call(ctx, getClient, { id }),
+  product: (ctx: Context, id: number) => call(ctx, getProduct, { id }),
+  billing_model: (ctx: Context, id: number) => call(ctx, getBillingModel, { id }),
+};
 const DELETIONS = { client: deleteClient, product: deleteProduct, billing_model: deleteBillingModel };
 
 const deleteRecord = tool({
@@ -29,6 +35,12 @@ const deleteRecord = tool({
     id: describe(Id, "Its id"),
   },
   output: dataOf(Nothing),
+  async asks(ctx, { kind, id }) {
+    const { name } = await NAMES[kind](ctx, id);
+    const words = { client: "client", product: "product", billing_model: "billing model" };
+    const users = kind === "client" ? ", with its users" : "";
+    return `Deletes the ${words[kind]} ${name} (${id})${users}, for good. Bills stay.`;
+  },
   run: (ctx, { kind, id }) => data(call(ctx, DELETIONS[kind], { id })),
 });
 

@@ -51,7 +51,8 @@ Works beside a running server.`,
     if (verb !== "add" && verb !== "list") throw wrongWords("Say `company add` or `company list`");
     if (verb === "list") {
       const { companies } = await perform(words, listCompaniesAction, {});
-      return printTable(companies, ["id", "name", "timezone", "currency"]);
+      const rows = companies.map(({ id, name, timezone, currency }) => ({ id, name, timezone, currency }));
+      return printTable(rows, ["id", "name", "timezone", "currency"]);
     }
     const { password: admin_password, notice } = passwordOf(words, "admin-password");
     const timezone = optional(words, "timezone");

@@ -13,7 +13,7 @@ import { checkFiles } from "../loans/documents/file_check.ts";
 import { describeSums } from "../usage/consistency_check.ts";
 import { describeClock } from "../server/newest_record_queries.ts";
 import { LIMITS } from "../usage/limits.ts";
-import { listStopped } from "../usage/retention/queries.ts";
+import { listHeld, listStopped } from "../usage/retention/queries.ts";
 import { acceptUsage } from "../usage/store_link/service.ts";
 import { commandContext, operatorContext } from "./command.ts";
 import { countSealed } from "./count_sealed_secrets.ts";
@@ -107,7 +107,10 @@ async function examineRetention({ config, store }: Deps): Promise<string> {
         .join("; "),
     );
   const { usage_retention_months: months } = config;
-  return months === null ? "off: events are kept for good" : `events are kept for ${months} months`;
+  if (months === null) return "off: events are kept for good";
+  const held = await listHeld(store.read);
+  const longer = held.map(({ company_id, problem }) => `; company ${company_id}: ${problem}`);
+  return `events are kept for ${months} months${longer.join("")}`;
 }
 
 /** From when to when an instant can be restored. */

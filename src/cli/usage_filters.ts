@@ -1,5 +1,5 @@
 import { wrongWords } from "../core/exit_codes.ts";
-import { RELATIVE_WINDOWS } from "../usage/search/model.ts";
+import { RELATIVE_WINDOWS } from "../core/windows.ts";
 import { type Arguments, optional } from "./command.ts";
 
 // What search and export narrow usage by, as words.

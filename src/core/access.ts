@@ -1,4 +1,5 @@
 import { AppError } from "./errors.ts";
+import type { GrantedToolsets } from "./toolsets.ts";
 
 /** Everything a user may be allowed to do: what is touched, then how. */
 export const PERMISSIONS = [
@@ -19,8 +20,10 @@ export const PERMISSIONS = [
   "meters:write",
   "entitlements:read",
   "entitlements:write",
+  "spend_limits:write",
   "subscriptions:read",
   "subscriptions:write",
+  "own_subscriptions:write",
   "billing:read",
   "billing:write",
   "simulations:write",
@@ -30,6 +33,7 @@ export const PERMISSIONS = [
   "usage:read",
   "usage:write",
   "usage:erase",
+  "views:write",
   "people:erase",
   "events:read",
   "webhooks:read",
@@ -49,7 +53,8 @@ export const PERMISSIONS = [
 ] as const;
 export type Permission = (typeof PERMISSIONS)[number];
 
-export const COMPANY_ROLES = ["admin", "manager", "analyst"] as const;
+/** `loan_officer`: a lender's staff. */
+export const COMPANY_ROLES = ["admin", "manager", "analyst", "loan_officer"] as const;
 export const ROLES = [...COMPANY_ROLES, "client"] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -87,9 +92,10 @@ const ADMIN_ONLY: readonly Permission[] = [
   "api_keys:write",
 ];
 const manager = admin.filter((permission) => !ADMIN_ONLY.includes(permission));
+/** What is of nobody but who writes it, or changes nothing that counts. */
+const ANALYST_WRITES: readonly Permission[] = ["profile:write", "simulations:write", "views:write"];
 const analyst = manager.filter(
-  (permission) =>
-    permission.endsWith(":read") || permission === "profile:write" || permission === "simulations:write",
+  (permission) => permission.endsWith(":read") || ANALYST_WRITES.includes(permission),
 );
 
 /**
@@ -100,14 +106,25 @@ const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
   admin: new Set(admin),
   manager: new Set(manager),
   analyst: new Set(analyst),
+  loan_officer: new Set<Permission>([
+    "company:read",
+    "forms:read",
+    "lending:read",
+    "lending:write",
+    "profile:read",
+    "profile:write",
+  ]),
   client: new Set<Permission>([
     "billing_models:read",
     "subscriptions:read",
+    "own_subscriptions:write",
     "entitlements:read",
+    "spend_limits:write",
     "billing:read",
     "forms:read",
     "forms:write",
     "usage:read",
+    "views:write",
     "profile:read",
     "profile:write",
   ]),
@@ -115,16 +132,19 @@ const ROLE_PERMISSIONS: Record<Role, ReadonlySet<Permission>> = {
 
 /** What a machine may do with a key of each role. Decision 0100. */
 const KEY_PERMISSIONS: Record<KeyRole, ReadonlySet<Permission>> = {
-  lender: new Set<Permission>(["lending:read", "lending:write"]),
-  agent: new Set<Permission>(["borrowing:read", "borrowing:write"]),
-  ingest: new Set<Permission>(["usage:write"]),
-  gateway: new Set<Permission>(["usage:write", "entitlements:read"]),
+  lender: new Set<Permission>(["lending:read", "lending:write", "profile:read"]),
+  agent: new Set<Permission>(["borrowing:read", "borrowing:write", "profile:read"]),
+  ingest: new Set<Permission>(["usage:write", "profile:read"]),
+  gateway: new Set<Permission>(["usage:write", "entitlements:read", "profile:read"]),
 };
 
 /** What a role may do, in the order of PERMISSIONS. */
-export function permissionsOf(role: Role): Permission[] {
-  return PERMISSIONS.filter((permission) => ROLE_PERMISSIONS[role].has(permission));
+export function permissionsOf(role: Role | KeyRole): Permission[] {
+  const held = isKeyRole(role) ? KEY_PERMISSIONS[role] : ROLE_PERMISSIONS[role];
+  return PERMISSIONS.filter((permission) => held.has(permission));
 }
+
+const isKeyRole = (role: Role | KeyRole): role is KeyRole => role in KEY_PERMISSIONS;
 
 /**
  * The authenticated principal: anonymous (sign-in), operator (deployment-wide command line), system (jobs and command
@@ -140,10 +160,14 @@ export type Actor =
       company_id: number;
       client_id: number | null;
       role: Role;
-      /** The REST token that the user came with; absent where an OAuth client acts. */
+      /** The REST token that the user came with; absent where the user came otherwise. */
       token?: { id: string; expires_ms: number };
+      /** The session of the browser that the user came with; absent elsewhere. */
+      session_id?: number;
       /** The authorization by which an OAuth client acts; absent where the user acts. */
       authorization_id?: number;
+      /** The tools that the authorization is for; absent where the user acts. */
+      toolsets?: GrantedToolsets;
       /** The environment in which a user acts on loans; absent elsewhere. */
       environment?: Environment;
     }

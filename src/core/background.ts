@@ -4,11 +4,17 @@
  */
 export class Background {
   readonly #running = new Set<Promise<unknown>>();
+  readonly #stopping = Promise.withResolvers<void>();
   #is_stopping = false;
 
   /** Whether the process is about to end: long work stops at its next safe point. */
   get is_stopping(): boolean {
     return this.#is_stopping;
+  }
+
+  /** Resolves when the process is about to end: what waits for its next turn need not wait longer. */
+  get stopping(): Promise<void> {
+    return this.#stopping.promise;
   }
 
   /** Waits for the work before the stores close. Its errors stay with its caller. */
@@ -25,6 +31,7 @@ export class Background {
   /** Tells all work to stop and waits until it has. */
   async stop(): Promise<void> {
     this.#is_stopping = true;
+    this.#stopping.resolve();
     await Promise.all(this.#running);
   }
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
+import { findConflicts } from "./config_conflicts.ts";
 import { findSettings } from "./config_sources.ts";
 import { unmendable } from "./exit_codes.ts";
-import { passwordProblem } from "./password_policy.ts";
 import {
   adminEmail,
   adminPassword,
@@ -81,6 +81,12 @@ export const SETTINGS = {
     (value) => resolve(value),
   ),
   database_url: defineSetting("DATABASE_URL", null, "`postgres://…`; unset: SQLite in DATA_DIR", postgresUrl),
+  instance_url: defineSetting(
+    "INSTANCE_URL",
+    null,
+    "Where other instances on the same database reach this one, such as `http://10.0.0.5:3001`; unset: it is the only one",
+    origin,
+  ),
   jwt_secret: defineSetting(
     "JWT_SECRET",
     null,
@@ -345,25 +351,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       problems.push(`${name} ${error.message}`);
     }
   }
-  if (values.metrics_port !== null && values.metrics_port !== 0 && values.metrics_port === values.port)
-    problems.push("METRICS_PORT must be another than PORT");
-  if (values.backup_at !== null && values.backup_url === null) problems.push("BACKUP_AT needs BACKUP_URL");
-  if (values.backup_log !== null && values.backup_url === null) problems.push("BACKUP_LOG needs BACKUP_URL");
-  if (values.backup_log !== null && values.database_url !== null)
-    problems.push(
-      "BACKUP_LOG must be unset with DATABASE_URL: PostgreSQL archives its log itself (archive_mode)",
-    );
-  const { admin_email, admin_password } = values;
-  if (typeof admin_email === "string" && typeof admin_password === "string") {
-    const problem = passwordProblem(admin_password, admin_email);
-    if (problem !== null) problems.push(`ADMIN_PASSWORD ${problem}`);
-  }
-  const is_key_file_set = values.fpx_private_key_file !== null;
-  if (is_key_file_set && values.fpx_private_key_sellers === null)
-    problems.push("FPX_PRIVATE_KEY_SELLERS must name who signs with FPX_PRIVATE_KEY_FILE");
-  if (!is_key_file_set && values.fpx_private_key_sellers !== null)
-    problems.push("FPX_PRIVATE_KEY_SELLERS needs FPX_PRIVATE_KEY_FILE");
-  if (environment.USAGE_URL) problems.push("USAGE_URL must be unset: usage events are kept in DATA_DIR");
+  problems.push(...findConflicts(values, environment));
   if (problems.length > 0) throw unmendable(`Cannot start: ${problems.join("; ")}`);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SETTINGS has every key of Config, with its type
   return Object.freeze(values) as unknown as Config;

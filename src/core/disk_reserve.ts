@@ -20,15 +20,20 @@ export function useReserve<T>(work: () => T): T {
   return reserved.run(true, work);
 }
 
-/** Reads the bytes that this process may still write. */
-export type ReadFree = () => Promise<number>;
+/** A disk: its size, and what a process without privileges may still write. */
+export interface DiskSpace {
+  readonly size_bytes: number;
+  readonly free_bytes: number;
+}
 
-/** The free disk of a folder: what a process without privileges may still write. */
-export const freeDiskOf =
-  (folder: string): ReadFree =>
+export type ReadDisk = () => Promise<DiskSpace>;
+
+/** Reads the disk of a folder. */
+export const diskOf =
+  (folder: string): ReadDisk =>
   async () => {
-    const { bavail, bsize } = await statfs(folder);
-    return bavail * bsize;
+    const { blocks, bavail, bsize } = await statfs(folder);
+    return { size_bytes: blocks * bsize, free_bytes: bavail * bsize };
   };
 
 /**
@@ -37,21 +42,21 @@ export const freeDiskOf =
  */
 export class DiskReserve {
   readonly #reserve_bytes: number;
-  readonly #readFree: ReadFree;
+  readonly #readDisk: ReadDisk;
   readonly #onChange: (is_low: boolean, free_bytes: number) => void;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #is_watching = false;
   #is_low = false;
-  #free_bytes = Number.NaN;
+  #seen: DiskSpace = { size_bytes: Number.NaN, free_bytes: Number.NaN };
 
   /** `onChange` is told when writing begins to wait, and when it goes on. A reserve of 0 keeps nothing free. */
   constructor(
     reserve_bytes: number,
-    readFree: ReadFree,
+    readDisk: ReadDisk,
     onChange: (is_low: boolean, free_bytes: number) => void = () => undefined,
   ) {
     this.#reserve_bytes = reserve_bytes;
-    this.#readFree = readFree;
+    this.#readDisk = readDisk;
     this.#onChange = onChange;
   }
 
@@ -59,15 +64,17 @@ export class DiskReserve {
     return this.#is_low;
   }
 
-  /** By the last look; NaN before the first. */
-  get free_bytes(): number {
-    return this.#free_bytes;
+  /** The disk by the last look; NaN before the first. */
+  get seen(): DiskSpace {
+    return this.#seen;
   }
 
   /** Why writing waits, or null. */
   get problem(): string | null {
     if (!this.#is_low) return null;
-    const [free, reserve] = [this.#free_bytes, this.#reserve_bytes].map((bytes) => Math.floor(bytes / 1e6));
+    const [free, reserve] = [this.#seen.free_bytes, this.#reserve_bytes].map((bytes) =>
+      Math.floor(bytes / 1e6),
+    );
     return `the disk is almost full: ${free} MB are free, and DISK_RESERVE keeps ${reserve} MB`;
   }
 
@@ -81,14 +88,15 @@ export class DiskReserve {
 
   /** Reads the bytes that may be written beside the reserve; negative below it. */
   async readRoom(): Promise<number> {
-    return (await this.#readFree()) - this.#reserve_bytes;
+    return (await this.#readDisk()).free_bytes - this.#reserve_bytes;
   }
 
   /** Looks now. A disk that does not answer changes nothing: what is written to it fails by itself. */
   async look(): Promise<void> {
-    const free_bytes = await this.#readFree().catch(() => Number.NaN);
-    if (Number.isNaN(free_bytes)) return;
-    this.#free_bytes = free_bytes;
+    const seen = await this.#readDisk().catch(() => null);
+    if (seen === null) return;
+    this.#seen = seen;
+    const { free_bytes } = seen;
     const was_low = this.#is_low;
     this.#is_low = isLow(was_low, free_bytes, this.#reserve_bytes);
     if (this.#is_low !== was_low) this.#onChange(this.#is_low, free_bytes);

@@ -6,6 +6,7 @@ export type ErrorKind =
   | "not_found" // 404
   | "method_not_allowed" // 405
   | "timed_out" // the request took too long to arrive (408)
+  | "aborted" // nobody waits for the answer any more (499, as nginx logs it)
   | "conflict" // the record's state forbids it (409)
   | "too_large" // 413
   | "unsupported_media_type" // 415

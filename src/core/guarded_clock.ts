@@ -23,16 +23,19 @@ export const machineClocks: ReadClocks = () => ({
 /** Whether jobs that write money wait for the clock, and why. */
 export interface ClockHold {
   readonly problem: string | null;
+  /** Whether requests had better go elsewhere meanwhile, where there are other instances. */
+  readonly sends_away: boolean;
 }
 
 /** A clock that is set by hand, as in tests, is trusted. */
-export const TRUSTED: ClockHold = { problem: null };
+export const TRUSTED: ClockHold = { problem: null, sends_away: false };
 
 /**
  * The machine's clock, watched: it sees at each question whether somebody has set it (clock_rules.ts). In whole
  * milliseconds: what is stored is what was compared. Decision 0198.
  */
 export class GuardedClock implements Clock, ClockHold {
+  readonly sends_away = false;
   readonly #read: ReadClocks;
   readonly #onChange: (problem: string | null) => void;
   #state: ClockState;

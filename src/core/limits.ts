@@ -14,6 +14,8 @@ export const SHARED_LIMITS = {
   name_length: 200,
   description_length: 1_000,
   external_id_length: 200,
+  /** Billing models that a company offers its client users. */
+  self_service_plans: 100,
   email_length: 254,
   password_length_min: 12,
   password_length_max: 256,

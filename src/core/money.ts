@@ -35,21 +35,46 @@ function canonical(value: BigJs): Decimal {
 
 /** The sum; "0" of nothing. */
 export function sum(values: readonly Decimal[]): Decimal {
-  return canonical(values.reduce((total, value) => total.plus(value), new Exact("0")));
+  let total = 0;
+  for (const value of values) {
+    total += wholeOf(value);
+    if (!Number.isSafeInteger(total)) break;
+  }
+  return exactly(total) ?? canonical(values.reduce((exact, value) => exact.plus(value), new Exact("0")));
 }
 
 export function subtract(from: Decimal, value: Decimal): Decimal {
-  return canonical(toBig(from).minus(value));
+  return exactly(wholeOf(from) - wholeOf(value)) ?? canonical(toBig(from).minus(value));
 }
 
 export function multiply(a: Decimal, b: Decimal): Decimal {
-  return canonical(toBig(a).times(b));
+  return exactly(wholeOf(a) * wholeOf(b)) ?? canonical(toBig(a).times(b));
+}
+
+/** A whole number that a double holds exactly; NaN for any other decimal. */
+function wholeOf(value: Decimal): number {
+  return WHOLE.test(value) ? Number(value) : Number.NaN;
+}
+
+const WHOLE = /^-?\d{1,15}$/;
+
+/** What whole numbers come to, which most counts are: in a tenth of the time. Undefined where a double may be inexact. */
+function exactly(result: number): Decimal | undefined {
+  // Not "-0": text of it has no sign.
+  return Number.isSafeInteger(result) ? String(result) : undefined;
 }
 
 /** Below, at or above zero as `a` is less than, equal to or more than `b`. */
 export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
+  const [x, y] = [Number(a), Number(b)];
+  const difference = x - y;
+  // Doubles tell those that are far apart, in a tenth of the time.
+  if (Math.abs(difference) > (Math.abs(x) + Math.abs(y)) * FAR) return difference < 0 ? -1 : 1;
   return toBig(a).cmp(b);
 }
+
+/** Well above what a double and a difference of two are wrong by: 2^-53 of each. */
+const FAR = 1e-12;
 
 export function isZero(value: Decimal): boolean {
   return compare(value, "0") === 0;
@@ -138,8 +163,26 @@ export function fromMinorUnits(sen: number): Decimal {
   return `${sen < 0 ? "-" : ""}${digits.slice(0, -2)}.${digits.slice(-2)}`;
 }
 
+/** Amounts of one currency, added up as far as a database can without rounding: its minor units, and amounts too large for that. */
+export interface Amounts {
+  readonly minor_units: bigint;
+  readonly large: readonly Decimal[];
+}
+
+/** The sum in the currency's digits. */
+export function sumAmounts(amounts: readonly Amounts[], currency: string): Decimal {
+  const digits = currencyDigits(currency);
+  const minor_units = amounts.reduce((all, one) => all + one.minor_units, 0n);
+  const large = amounts.flatMap((one) => one.large);
+  const small = toBig(String(minor_units)).times(`1e-${digits}`);
+  return money(
+    large.reduce((all, amount) => all.plus(amount), small),
+    digits,
+  );
+}
+
 /**
- * The same of whole numbers, none below zero, which may have thousands of digits: numerator / denominator in the
+ * As `roundQuotient`, of whole numbers, none below zero, which may have thousands of digits: numerator / denominator in the
  * currency's digits, a half rounded up, once.
  */
 export function roundFraction(numerator: bigint, denominator: bigint, currency: string): Decimal {

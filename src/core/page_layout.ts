@@ -19,6 +19,10 @@ dd { margin: 0; font-weight: 600; overflow-wrap: anywhere; }
 label { display: block; margin-bottom: 0.25rem; font-weight: 600; }
 input { display: block; box-sizing: border-box; width: 100%; margin-bottom: 1rem; padding: 0.6rem; font: inherit;
   color: inherit; background: transparent; border: 1px solid var(--line); border-radius: 4px; }
+fieldset { margin: 0 0 0.75rem; padding: 0.25rem 0.75rem 0.5rem; border: 1px solid var(--line); border-radius: 4px; }
+legend { padding: 0 0.25rem; font-weight: 600; }
+fieldset label { display: inline-block; margin: 0 1rem 0 0; font-weight: 400; }
+input[type=radio] { display: inline; width: auto; margin: 0 0.25rem 0 0; }
 input[aria-invalid=true] { border: 2px solid var(--bad); }
 .choice { display: flex; flex-wrap: wrap; gap: 0.75rem; margin-top: 0.5rem; }
 button { flex: 1 1 8rem; min-height: 2.75rem; padding: 0.5rem 1rem; font: inherit; font-weight: 600; cursor: pointer;

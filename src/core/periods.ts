@@ -86,8 +86,28 @@ function eras(anchor_day: number, zones: ZoneTimeline): [Era, ...Era[]] {
   return [last, ...earlier.toReversed()];
 }
 
+/** A stretch of time whose calendar months are cut in one zone. */
+export interface ZoneEra {
+  readonly timezone: string;
+  /** Null: from the beginning. */
+  readonly starts_at: Temporal.Instant | null;
+  /** The month that begins then, "2026-10". */
+  readonly first_month: string | null;
+}
+
+/** The stretches of time whose calendar months are cut in one zone each, as the periods of anchor day 1 are, oldest first. */
+export function zoneEras(zones: ZoneTimeline): ZoneEra[] {
+  return eras(1, zones)
+    .toReversed()
+    .map(({ timezone, starts_at, first_month }) => ({
+      timezone,
+      starts_at,
+      first_month: starts_at && anchorDate(first_month, 1).toPlainYearMonth().toString(),
+    }));
+}
+
 /** So long after its start a period runs, however a zone's rules have moved its bounds: none has fewer than 28 days. */
-const WELL_INSIDE = Temporal.Duration.from({ hours: 14 * 24 });
+const WELL_INSIDE = { hours: 14 * 24 };
 
 /**
  * Cuts one subscription's time: `period(month)` is computed from the anchor and the month alone, but for bounds
@@ -157,8 +177,8 @@ export function periodStartingIn(
 }
 
 /** Instants that every store can hold: those of the years 1 to 9999. */
-const EARLIEST = Temporal.Instant.from("0001-01-01T00:00:00Z");
-const LATEST = Temporal.Instant.from("9999-12-31T23:59:59.999Z");
+const EARLIEST = "0001-01-01T00:00:00Z";
+const LATEST = "9999-12-31T23:59:59.999Z";
 
 /** A span that holds all of the period that starts in a month, "2026-11", and a part of those around it. */
 export function aroundMonth(year_month: string): Bounds {
@@ -171,7 +191,7 @@ export function aroundMonth(year_month: string): Bounds {
 }
 
 function storable(at: Temporal.Instant): Temporal.Instant {
-  return earlierOf(laterOf(at, EARLIEST), LATEST);
+  return earlierOf(laterOf(at, Temporal.Instant.from(EARLIEST)), Temporal.Instant.from(LATEST));
 }
 
 /**
@@ -201,6 +221,14 @@ export function periodsFrom(first: Period, count: number, anchor_day: number, zo
   const { year, month } = first.start_date;
   const later = Array.from({ length: count - 1 }, (_, i) => period(year * 12 + month + i));
   return [first, ...later];
+}
+
+/** A span in which all starts of periods are, by whatever rules of their zone. */
+export function aroundStarts(periods: readonly Period[]): Bounds {
+  const [first, ...later] = periods.map(({ from }) => from);
+  if (!first) throw new RangeError("Cannot span periods: there are none");
+  const span = { from: later.reduce(earlierOf, first), to: later.reduce(laterOf, first) };
+  return { from: span.from.subtract(WELL_INSIDE), to: span.to.add(WELL_INSIDE) };
 }
 
 /** Whether two starts are those of one period of a subscription, by other rules of its zone. */

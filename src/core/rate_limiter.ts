@@ -10,19 +10,28 @@ interface Bucket {
   total: number;
 }
 
+/** What other instances have counted of a key, and when the first of that counts no more. */
+export interface Elsewhere {
+  readonly count: number;
+  readonly free_at_ms: number;
+}
+
+export const NOWHERE_ELSE: Elsewhere = { count: 0, free_at_ms: Number.POSITIVE_INFINITY };
+
 /**
  * A sliding-window rate limiter, in memory: no window, wherever it begins, holds more than `limit` events of a key.
  * Bounded: when too many keys are live the one that was used least recently is forgotten, which errs on the side
  * of letting callers in.
  */
 export class RateLimiter {
-  readonly #limit: number;
+  readonly #limit: () => number;
   readonly #window_ms: number;
   readonly #slot_ms: number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor(limit: number, window_s = 60) {
-    this.#limit = limit;
+  /** `limit`: a number, or what it is at the time of each question. */
+  constructor(limit: number | (() => number), window_s = 60) {
+    this.#limit = typeof limit === "number" ? () => limit : limit;
     this.#window_ms = window_s * 1_000;
     this.#slot_ms = this.#window_ms / SLOTS;
   }
@@ -51,13 +60,13 @@ export class RateLimiter {
   }
 
   /** How many places the key has left, at least one, without taking any. Errors: rate_limited. */
-  check(key: string, now: Temporal.Instant): number {
+  check(key: string, now: Temporal.Instant, elsewhere = NOWHERE_ELSE): number {
     const bucket = this.#current(key, now);
-    const left = this.#limit - (bucket?.total ?? 0);
-    const oldest = bucket?.slots[0];
-    if (left > 0 || !oldest) return left;
-    const free_at_ms = oldest.last_ms + this.#window_ms;
-    const retry_after_s = Math.ceil((free_at_ms - now.epochMilliseconds) / 1_000);
+    const left = this.#limit() - (bucket?.total ?? 0) - elsewhere.count;
+    const oldest_ms = bucket?.slots[0]?.last_ms ?? Number.POSITIVE_INFINITY;
+    const free_at_ms = Math.min(oldest_ms + this.#window_ms, elsewhere.free_at_ms);
+    if (left > 0 || free_at_ms === Number.POSITIVE_INFINITY) return left;
+    const retry_after_s = Math.max(1, Math.ceil((free_at_ms - now.epochMilliseconds) / 1_000));
     throw new AppError("rate_limited", `Too many requests: try again in ${retry_after_s} s`, {
       retry_after_s,
     });

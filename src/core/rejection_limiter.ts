@@ -15,11 +15,14 @@ const COUNTED_KINDS: ReadonlySet<ErrorKind> = new Set([
 /** Limits rejected requests by sender, so that nobody makes the service read and reject without end. */
 export class Refusals {
   readonly #is_on: boolean;
-  readonly #limiter = new RateLimiter(SHARED_LIMITS.refused_minute);
+  readonly #limiter: RateLimiter;
   readonly #senders = new WeakMap<Request, string>();
 
-  constructor({ rate_limit_enabled }: { rate_limit_enabled: boolean }) {
+  /** `shareOf`: how much of a limit is this instance's. */
+  constructor({ rate_limit_enabled }: { rate_limit_enabled: boolean }, shareOf = (limit: number) => limit) {
     this.#is_on = rate_limit_enabled;
+    const { refused_minute } = SHARED_LIMITS;
+    this.#limiter = new RateLimiter(() => shareOf(refused_minute));
   }
 
   /** From here on the request counts against this sender, if it is refused. Errors: rate_limited. */

@@ -5,18 +5,8 @@ import { isCurrency } from "./money.ts";
 // The pieces that wire shapes are made of. Where a text breaks a pattern or a format, its `description` is
 // the error: write it so that it reads after "must be". `x-schema` is what the documentation shows instead.
 
-const END_OF_9999_MS = 253_402_300_799_999;
-
 // Our own names: the HTTP library registers looser checks under the standard ones.
 FormatRegistry.Set("email-address", (text) => /^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(text));
-FormatRegistry.Set("instant", (text) => {
-  try {
-    const { epochMilliseconds } = Temporal.Instant.from(text);
-    return /^\d{4}-[^[]*$/.test(text) && epochMilliseconds >= 0 && epochMilliseconds <= END_OF_9999_MS;
-  } catch {
-    return false;
-  }
-});
 FormatRegistry.Set("calendar day", (text) => {
   try {
     return /^\d{4}-\d\d-\d\d$/.test(text) && Temporal.PlainDate.from(text).toString() === text;
@@ -37,16 +27,8 @@ FormatRegistry.Set("time-zone", (text) => {
 /** A record's id. */
 export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
-/** An instant that we answer: UTC with milliseconds. `iso` makes it, so that answers are spared a check. */
+/** An instant that we answer: UTC with milliseconds; those of inputs are in instants.ts. `iso` makes it, so that answers are spared a check. */
 export const At = Type.String({ "x-schema": { type: "string", format: "date-time" } });
-
-/** An instant in an input, from 1970 to 9999; read it with `instant`. */
-export const InstantText = Type.String({
-  format: "instant",
-  maxLength: 40,
-  description: "an ISO 8601 date-time with an offset or Z, from 1970 to 9999",
-  "x-schema": { type: "string", format: "date-time" },
-});
 
 /** A calendar day in an input, as YYYY-MM-DD. */
 export const Day = Type.String({
@@ -116,13 +98,25 @@ export function nullable<T extends TSchema>(schema: T) {
   return Type.Union([schema, Type.Null()]);
 }
 
-/** The body or input of an operation: fields that it does not know are refused. */
+/**
+ * The body or input of an operation: fields that it does not know are refused. `examples` are shown in the documentation,
+ * without what is in the path, and a test sends each.
+ */
 export function strict<T extends Parameters<typeof Type.Object>[0]>(
   fields: T,
-  options: { title?: string } = {},
+  options: { title?: string; examples?: readonly unknown[] } = {},
 ) {
   return Type.Object(fields, { ...options, additionalProperties: false });
 }
+
+/** By which of these fields a list is sorted; with a minus the largest first. */
+export function sortedBy<const N extends readonly string[]>(names: N) {
+  const words = names.flatMap((name): (N[number] | `-${N[number]}`)[] => [name, `-${name}`]);
+  return Type.Optional(oneOf(words, `one of ${words.join(", ")}`));
+}
+
+/** Asks a record's path for what takes more than reading the record. */
+export const WithFigures = Type.Optional(oneOf(["figures"], "figures: with its field `figures`"));
 
 /** A page of a list, of at most so many rows: both optional. */
 export function pageFieldsUpTo(page_limit: number) {

@@ -13,6 +13,9 @@ export const LIMITS = {
   collection_batch: 200,
   /** How long a debit by hand that is in no file yet may go into one, also in a later period. */
   collection_by_hand_days: 7,
+  /** After what silence of a run it is looked whether its process lives, and how many are looked at at once. */
+  collection_silent_ms: 10_000,
+  collection_takeovers: 4,
   /** Missed periods of a mandate that are recorded at once. */
   collection_missed_periods: 400,
   /** How long the request that starts a run waits for its end. */

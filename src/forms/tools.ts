@@ -96,6 +96,10 @@ const removeForm = tool({
   level: "client",
   is_destructive: true,
   input: { form_id: describe(Id, "The form's id") },
+  async asks(ctx, { form_id: id }) {
+    const { name } = await call(ctx, getForm, { id });
+    return `Deletes the form ${name} (${id}), for good.`;
+  },
 });
 
 /** For client users. */

@@ -6,6 +6,7 @@ import type { Reads } from "../store/store.ts";
 import { addressOf, type ListeningServer } from "./address.ts";
 import { requireAudience } from "./audience.ts";
 import { LIMITS } from "./limits.ts";
+import { requireSameOrigin, sessionTokenOf } from "./session_cookie.ts";
 import { countRequest, watchAddress, watchLargeBody } from "./rate_limits.ts";
 
 /** A request as it arrived, and the headers of its response so far. */
@@ -62,13 +63,14 @@ export function callerOf(
     request_id: String(set.headers["x-request-id"]),
     claim: claim ?? null,
     address: () => addressOf(deps, request, server),
+    stop: () => request.signal,
   };
 }
 
 /** The context of the same request for another actor, at the current time. */
 export function contextFor(deps: Deps, actor: Actor, ctx: Context): Context {
-  const { origin, request_id } = ctx;
-  return deps.openContext({ actor, origin, request_id, address: () => ctx.address });
+  const { origin, request_id, stop } = ctx;
+  return deps.openContext({ actor, origin, request_id, stop, address: () => ctx.address });
 }
 
 /** Whether a body took so long to arrive that its caller is authenticated again. */
@@ -108,20 +110,21 @@ export function vouchFor(request: Request, actor: Actor): void {
   vouched.set(request, actor);
 }
 
-/** The caller behind the bearer token. Errors: unauthorized. */
+/**
+ * The caller behind the bearer token or, where there is no Authorization header, the browser's session. Errors:
+ * unauthorized; forbidden for a session that another site's page uses.
+ */
 export async function authenticate(deps: Deps, request: Request, q?: Reads): Promise<Actor> {
   const known = vouched.get(request);
   if (known !== undefined) return known;
   const token = bearerOf(request);
-  if (token === undefined) {
-    throw new AppError(
-      "unauthorized",
-      request.headers.get("authorization") === null
-        ? "Sign in first: send a bearer token"
-        : "The Authorization header is not a bearer token",
-    );
-  }
-  return deps.authenticate(token, q);
+  if (token !== undefined) return deps.authenticate(token, q);
+  if (request.headers.get("authorization") !== null)
+    throw new AppError("unauthorized", "The Authorization header is not a bearer token");
+  const session = sessionTokenOf(deps.config, request);
+  if (session === undefined) throw new AppError("unauthorized", "Sign in first: send a bearer token");
+  requireSameOrigin(deps.config, request);
+  return deps.authenticateSession(session, q);
 }
 
 /** The request's bearer token, if it has one. */

@@ -25,10 +25,9 @@ const asset = (path: string) => () => Bun.file(path);
 
 /** `/docs` for people and `/openapi.json` for programs. All assets come from this process. */
 export function documentation(appOf: () => AnyElysia) {
-  let document: ReturnType<typeof describe> | undefined;
   const hidden = { detail: { hide: true } };
   return new Elysia({ name: "documentation" })
-    .get("/openapi.json", async () => (document ??= await documentOf(appOf())), hidden)
+    .get("/openapi.json", () => documentOf(appOf()), hidden)
     .get(
       "/docs",
       ({ set }) => {
@@ -51,7 +50,11 @@ export function documentation(appOf: () => AnyElysia) {
     .get("/swagger", ({ redirect }) => redirect("/docs"), hidden);
 }
 
-/** Most processes are never asked for it: its generator is loaded then. */
-async function documentOf(app: AnyElysia) {
-  return (await import("./openapi.ts")).describe(app);
+const documents = new WeakMap<AnyElysia, ReturnType<typeof describe>>();
+
+/** The OpenAPI document of an app, made once. Most processes are never asked for it: its generator is loaded then. */
+export async function documentOf(app: AnyElysia): Promise<ReturnType<typeof describe>> {
+  const made = documents.get(app) ?? (await import("./openapi.ts")).describe(app);
+  documents.set(app, made);
+  return made;
 }

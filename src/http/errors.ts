@@ -14,6 +14,7 @@ export const STATUS: Record<ErrorKind, number> = {
   unsupported_media_type: 415,
   invalid: 422,
   rate_limited: 429,
+  aborted: 499,
   unavailable: 503,
 };
 

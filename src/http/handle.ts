@@ -45,6 +45,8 @@ export interface Row {
   reads_body: boolean;
   /** Whether it answers a list, which may be large. */
   is_list: boolean;
+  /** Whether it answers the list as CSV to who accepts that. */
+  has_csv?: boolean;
   /** A method, so that a row may declare the input type that its own schemas check. */
   run(exchange: Exchange): Promise<Answer>;
   /** The same route for client users. */

@@ -3,6 +3,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { type AnyElysia, Elysia } from "elysia";
 import { ErrorBody } from "./errors.ts";
 import type { ServedRow } from "./handle.ts";
+import answerExamples from "./answer_examples.json" with { type: "json" };
 import packageJson from "../../package.json" with { type: "json" };
 
 type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
@@ -28,6 +29,7 @@ const TAGS: Record<string, string> = {
   Forms: "Forms of clients for their own customers.",
   "E-mandates": "Direct debits that customers approved: products, mandates, payments and their collection.",
   Lending: "Loan programs and applications, for lenders' machines.",
+  "Lending by users": "The same for the company's users, in the environment that the path names.",
   Borrowing: "Loan applications from draft to offer, for agents' machines.",
   Webhooks: "Domain events, endpoints that receive them, and deliveries.",
   "Self-service": "A client user's own records, under /my.",
@@ -48,7 +50,7 @@ const SECURITY = {
 const API_KEYS_ONLY = /^\/api\/v1\/(lender|agent)\//;
 
 const INTRODUCTION = `Sign in at \`POST /api/v1/login\`, or exchange an API key at \`POST /api/v1/auth/token\`, and send the token as
-\`Authorization: Bearer …\`. Responses wrap records in \`data\`;
+\`Authorization: Bearer …\`. Pages of this service may have a session instead, from \`POST /api/v1/session\`. Responses wrap records in \`data\`;
 errors are \`{ "error": … }\`, and a 422 names each broken rule in \`details\` with the path of its field.`;
 
 /** The OpenAPI document of every route of the app. */
@@ -66,9 +68,11 @@ export function describe(app: AnyElysia): JsonObject {
     if (route && API_KEYS_ONLY.test(path)) route.security = [{ apiKey: [] }];
     if (route && isForUsersAndKeys(hooks.row)) route.security = [{ bearer: [] }, { apiKey: [] }];
     if (route && hooks.row?.takes_key) describeKey(route);
+    if (route && hooks.row?.has_csv) describeCsv(route);
     if (route) describeResponses(route);
   }
   nameOperations(paths);
+  showAnswers(paths);
   const schemas: JsonObject = {};
   const shared = hoist(paths, schemas);
   return {
@@ -89,6 +93,13 @@ export function describe(app: AnyElysia): JsonObject {
       schemas,
     },
   };
+}
+
+/** The answer of a list is CSV to who accepts that. */
+function describeCsv({ responses }: JsonObject): void {
+  const success = isObject(responses) ? responses["200"] : undefined;
+  if (isObject(success) && isObject(success.content))
+    success.content["text/csv"] = { schema: { type: "string" } };
 }
 
 const isForUsersAndKeys = (row?: ServedRow) =>
@@ -119,10 +130,28 @@ function nameOperations(paths: Record<string, Record<string, JsonObject>>): void
   );
   const routesOf = Map.groupBy(named, ({ name }) => name);
   for (const { path, route, name } of named) {
-    const [, owner] = /^\/api\/v1\/(my|lender|agent)\//.exec(path) ?? [];
+    const [, owner] = /^\/api\/v1\/(my|lender|lending|agent)\//.exec(path) ?? [];
     const is_shared = (routesOf.get(name)?.length ?? 0) > 1;
     route.operationId = is_shared && owner !== undefined ? `${owner}_${name}` : name;
   }
+}
+
+/** Shows answers that were given: a test compares each with what is answered now. */
+function showAnswers(paths: Record<string, Record<string, JsonObject>>): void {
+  for (const [name, { status, body }] of Object.entries<AnswerExample>(answerExamples)) {
+    const [method = "", path = ""] = name.split(" ");
+    const responses = paths[`/api/v1${path}`]?.[method]?.responses;
+    const response = isObject(responses) ? responses[status] : undefined;
+    const content = isObject(response) ? response.content : undefined;
+    const json = isObject(content) ? content["application/json"] : undefined;
+    if (!isObject(json)) throw new Error(`There is no JSON answer ${status} of ${name} to show`);
+    json.example = body;
+  }
+}
+
+interface AnswerExample {
+  readonly status: number;
+  readonly body: Json;
 }
 
 function snakeCase(name: string): string {
@@ -215,7 +244,7 @@ function asJson(value: unknown) {
 function hoist(node: Json, schemas: JsonObject): Json {
   if (Array.isArray(node)) return node.map((item) => hoist(item, schemas));
   if (typeof node !== "object" || node === null) return node;
-  const shown = node["x-schema"];
+  const shown = node["x-openapi"] ?? node["x-schema"];
   if (shown !== undefined) return Array.isArray(node.type) ? orNull(shown) : shown;
   const copy = Object.fromEntries(Object.entries(node).map(([key, value]) => [key, hoist(value, schemas)]));
   // The generator adds null to the types, but not to the enum.

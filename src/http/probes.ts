@@ -26,10 +26,11 @@ export const probes = (deps: Deps, readiness: Readiness) =>
     })
     .get(
       "/ready",
-      async ({ status }) =>
-        (await readiness.check())
-          ? { status: "ok" as const, ...detailsOf(deps) }
-          : status(503, { error: "A store does not answer" }),
+      async ({ status }) => {
+        const problem = await readiness.problem();
+        if (problem !== null) return status(503, { error: problem });
+        return { status: "ok" as const, ...detailsOf(deps) };
+      },
       {
         response: { 200: Ready, 503: ErrorBody },
         detail: { summary: "Check readiness", security: [] },

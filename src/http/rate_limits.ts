@@ -1,5 +1,6 @@
 import type { Context } from "../app/context.ts";
 import type { Deps } from "../app/deps.ts";
+import { shareOf } from "../app/instances.ts";
 import { type Actor, principalOf } from "../core/access.ts";
 import { networkOf } from "../core/network.ts";
 import { RateLimiter } from "../core/rate_limiter.ts";
@@ -7,9 +8,9 @@ import { addressOf, type ListeningServer } from "./address.ts";
 import { LIMITS } from "./limits.ts";
 
 /** Limits calls by network, for endpoints without sign-in. The function returned throws rate_limited. */
-export function addressRateLimit({ config }: Deps, limit: number): (ctx: Context) => void {
+export function addressRateLimit({ config, instances }: Deps, limit: number): (ctx: Context) => void {
   if (!config.rate_limit_enabled) return () => undefined;
-  const limiter = new RateLimiter(limit);
+  const limiter = new RateLimiter(() => shareOf(instances, limit));
   return ({ address, now }) => limiter.consume(networkOf(address), now);
 }
 

@@ -5,11 +5,12 @@ import { withTimeout } from "../core/time.ts";
 const PING_MS = 2_000;
 const REMEMBERED_MS = 1_000;
 
-/** Whether both stores answer. They are pinged at most once a second; each change is logged. */
+/** Whether both stores answer, and an instance's clock is right. Looked at once a second at most; each change is logged. */
 export class Readiness {
   readonly #deps: Deps;
-  #under_way: Promise<boolean> | undefined;
-  #is_ready = true;
+  #under_way: Promise<string | null> | undefined;
+  /** Why it is not ready. */
+  #problem: string | null = null;
   #known_until_ms = 0;
 
   constructor(deps: Deps) {
@@ -17,24 +18,29 @@ export class Readiness {
   }
 
   async check(): Promise<boolean> {
-    if (performance.now() < this.#known_until_ms) return this.#is_ready;
-    this.#under_way ??= this.#ping().finally(() => (this.#under_way = undefined));
+    return (await this.problem()) === null;
+  }
+
+  async problem(): Promise<string | null> {
+    if (performance.now() < this.#known_until_ms) return this.#problem;
+    this.#under_way ??= this.#look().finally(() => (this.#under_way = undefined));
     return this.#under_way;
   }
 
-  async #ping(): Promise<boolean> {
-    const { store, usage, log } = this.#deps;
-    const was_ready = this.#is_ready;
+  async #look(): Promise<string | null> {
+    const { store, usage, log, guards } = this.#deps;
+    const was_ready = this.#problem === null;
     try {
+      this.#problem = guards.clock.sends_away ? guards.clock.problem : null;
+      if (this.#problem !== null) throw new Error(this.#problem);
       const pings = Promise.all([store.ping(), usage.ping(PING_MS)]);
       if ((await withTimeout(pings, PING_MS)) === null) throw new Error(`No answer within ${PING_MS} ms`);
-      this.#is_ready = true;
       if (!was_ready) log.info("ready again");
     } catch (error) {
-      this.#is_ready = false;
+      this.#problem ??= "A store does not answer";
       if (was_ready) log.error({ err: error }, "not ready");
     }
     this.#known_until_ms = performance.now() + REMEMBERED_MS;
-    return this.#is_ready;
+    return this.#problem;
   }
 }

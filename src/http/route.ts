@@ -1,10 +1,14 @@
-import type { Static, TObject, TSchema } from "@sinclair/typebox";
+import { type Static, type TObject, type TSchema, type TUnsafe, Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
 import { type AnyElysia, Elysia } from "elysia";
 import { call, type Operation } from "../app/operation.ts";
-import { Nothing, strict } from "../core/schema.ts";
+import { ENVIRONMENTS } from "../core/access.ts";
+import type { Download } from "../core/download.ts";
+import { columnsOfRecord, csvOfRecords } from "../core/csv.ts";
+import { Nothing, oneOf, strict } from "../core/schema.ts";
 import { Checker } from "../core/validate.ts";
 import type { Deps } from "../app/deps.ts";
-import { answers, dataOf, ErrorBody } from "./responses.ts";
+import { answers, attachment, dataOf, ErrorBody } from "./responses.ts";
 import { type Exchange, handle, type Row, type Schemas, type ServedRow } from "./handle.ts";
 import { fromStrings } from "./params.ts";
 import { traceRequest } from "./trace_request.ts";
@@ -24,7 +28,7 @@ interface Group {
 }
 
 /** The parts of a route that do not follow from its operation. */
-interface Options<O> {
+interface Options<I extends TSchema, O> {
   summary: string;
   description?: string;
   /** The summary of the same route for client users: under /my, and without client_id. */
@@ -33,7 +37,7 @@ interface Options<O> {
   /** Whether the work continues after the response, which is then a 202. */
   goes_on?: (output: O) => boolean;
   /** Error statuses beyond those of every route, and 404 of a path with fields. */
-  errors?: readonly (400 | 401 | 409 | 503)[];
+  errors?: readonly (400 | 401 | 404 | 409 | 503)[];
   /** The body of a 422, if it is not the usual one. */
   refused?: TSchema;
   /** Whether the output is the whole body, not wrapped in `data`; lists always are. */
@@ -41,6 +45,8 @@ interface Options<O> {
   /** Sends an output that is not JSON; `responses` documents it. */
   sends?: (output: Promise<O>) => Promise<Response>;
   responses?: object;
+  /** An operation that answers the same as lines of JSON to who accepts these, and the schema of a line. */
+  lines?: { operation: Operation<I, TUnsafe<Download>>; line: TSchema };
 }
 
 /**
@@ -51,7 +57,7 @@ interface Options<O> {
 export function route<I extends TObject, O extends TSchema>(
   line: Line,
   operation: Operation<I, O>,
-  options: Options<Static<O>>,
+  options: Options<I, Static<O>>,
 ): Row {
   const row = rowOf(line, operation, { ...options, input: operation.input });
   const { my: summary } = options;
@@ -64,14 +70,16 @@ export function route<I extends TObject, O extends TSchema>(
 function rowOf<I extends TObject, O extends TSchema>(
   line: string,
   operation: Operation<I, O>,
-  { input: accepted, summary, description, responses, ...options }: Options<Static<O>> & { input: TObject },
+  { input: accepted, summary, description, ...options }: Options<I, Static<O>> & { input: TObject },
 ): Row {
   const { output: made, name } = operation;
   const is_list = "data" in (made.properties ?? {});
-  const { status = 200, goes_on, sends, bare = is_list } = options;
+  const { status = 200, goes_on, sends, bare = is_list, lines } = options;
   const [method = "", path = ""] = line.split(" ");
   const parts = partsOf(method, path, accepted);
   const body = bare ? made : dataOf(made);
+  const columns = is_list && method === "GET" ? columnsOfRecord(made.properties.data?.items ?? {}) : null;
+  const responses = lines === undefined ? options.responses : jsonOrLines(body, lines.line);
   return {
     method,
     path,
@@ -93,20 +101,56 @@ function rowOf<I extends TObject, O extends TSchema>(
     },
     reads_body: true,
     is_list,
-    async run({ ctx, input }: Exchange<Static<I>>) {
+    ...(columns !== null && { has_csv: true }),
+    async run({ ctx, input, request }: Exchange<Static<I>>) {
+      if (lines !== undefined && accepts(request, LINES))
+        return { status, answer: await attachment(call(ctx, lines.operation, input)) };
       const output = call(ctx, operation, input);
       if (sends) return { status, answer: await sends(output) };
       const answer = await output;
+      if (columns !== null && accepts(request, CSV)) return { status, answer: csvResponse(columns, answer) };
       return { status: goes_on?.(answer) ? 202 : status, answer: bare ? answer : { data: answer } };
     },
   };
 }
 
-/** A route that reads its own body or writes its own response; its schemas only document it. */
-export function endpoint<P extends TObject, Q extends TObject>(
+const LINES = "application/x-ndjson";
+
+const CSV = "text/csv";
+
+function accepts(request: Request, media_type: string): boolean {
+  return request.headers.get("accept")?.toLowerCase().includes(media_type) ?? false;
+}
+
+/** The documentation of an answer that may be lines. */
+function jsonOrLines(body: TSchema, line: TSchema): object {
+  return { 200: { content: { "application/json": { schema: body }, [LINES]: { schema: line } } } };
+}
+
+/** A list as CSV. What its `meta` says of the whole list is in a header. */
+function csvResponse(columns: Columns, answer: unknown): Response {
+  if (!Value.Check(AnyList, answer)) throw new Error("Cannot write CSV: the answer is no list");
+  const headers = {
+    "content-type": `${CSV}; charset=utf-8; header=present`,
+    "cache-control": "private, no-store",
+    "x-content-type-options": "nosniff",
+    "x-total-count": String(answer.meta?.total ?? answer.data.length),
+  };
+  return new Response(csvOfRecords(columns, answer.data), { headers });
+}
+
+const AnyList = Type.Object({
+  data: Type.Array(Type.Unknown()),
+  meta: Type.Optional(Type.Object({ total: Type.Optional(Type.Integer()) })),
+});
+
+type Columns = NonNullable<ReturnType<typeof columnsOfRecord>>;
+
+/** A route that reads its own body or writes its own response. What is no JSON its schemas only document. */
+export function endpoint<P extends TObject, Q extends TObject, B extends TObject>(
   line: Line,
-  { status = 200, params, query, response, detail }: EndpointOptions<P, Q>,
-  serve: (exchange: Exchange<Static<P> & Static<Q>>) => Promise<unknown>,
+  { status = 200, params, query, body, response, detail }: EndpointOptions<P, Q, B>,
+  serve: (exchange: Exchange<Static<P> & Static<Q> & Static<B>>) => Promise<unknown>,
 ): Row {
   const [method = "", path = ""] = line.split(" ");
   return {
@@ -115,23 +159,26 @@ export function endpoint<P extends TObject, Q extends TObject>(
     schemas: {
       ...(params && { params: fromStrings(params) }),
       ...(query && { query: fromStrings(query) }),
+      ...(body && { body }),
       response,
     },
     detail,
-    reads_body: false,
+    reads_body: body !== undefined,
     is_list: false,
-    async run(exchange: Exchange<Static<P> & Static<Q>>) {
+    async run(exchange: Exchange<Static<P> & Static<Q> & Static<B>>) {
       return { status, answer: await serve(exchange) };
     },
   };
 }
 
-interface EndpointOptions<P extends TObject, Q extends TObject>
+interface EndpointOptions<P extends TObject, Q extends TObject, B extends TObject>
   extends Pick<Schemas, "response">,
     Pick<Row, "detail"> {
   status?: number;
   params?: P;
   query?: Q;
+  /** A body that is read as JSON; without one `serve` reads what there is. */
+  body?: B;
 }
 
 /** Serves the routes of a group, as a plugin of the app. */
@@ -181,6 +228,33 @@ export const myRoutes = (rows: readonly Row[], group: Partial<Group> = {}) =>
     rows.flatMap(({ my }) => my ?? []),
   );
 
+/**
+ * Serves the routes of lenders' machines to users of the company: under /lending, in the environment that the path names.
+ */
+export const lendingRoutes = (rows: readonly Row[]) =>
+  routes({ tag: "Lending by users", admits: "company" }, rows.map(inEnvironment));
+
+const InEnvironment = strict({ environment: oneOf(ENVIRONMENTS) });
+
+function inEnvironment(row: Row): Row {
+  const { method, path, schemas } = row;
+  return {
+    ...row,
+    path: path.replace("/lender/", "/lending/:environment/"),
+    schemas: {
+      ...schemas,
+      params: strict({ ...InEnvironment.properties, ...schemas.params?.properties }),
+      response: { 404: ErrorBody, ...schemas.response },
+    },
+    run({ ctx, input, ...exchange }: Exchange<Static<typeof InEnvironment>>) {
+      const { environment, ...given } = input;
+      const { actor } = ctx;
+      if (actor.kind !== "user") throw new Error(`Cannot serve ${method} ${path}: its caller is no user`);
+      return row.run({ ...exchange, ctx: { ...ctx, actor: { ...actor, environment } }, input: given });
+    },
+  };
+}
+
 /** Where an input's fields arrive: in the path, in the query or in the body. */
 function partsOf(method: string, path: string, input: TObject): Omit<Schemas, "response"> {
   const names = Array.from(path.matchAll(/:(\w+)/g), ([, name = ""]) => name);
@@ -189,8 +263,15 @@ function partsOf(method: string, path: string, input: TObject): Omit<Schemas, "r
   const is_query = method === "GET" || method === "DELETE";
   return {
     ...(names.length > 0 && { params: fromStrings(without(input, Object.keys(rest.properties))) }),
-    ...(is_query ? has_rest && { query: fromStrings(rest) } : { body: has_rest ? rest : Nothing }),
+    ...(is_query
+      ? has_rest && { query: fromStrings(rest) }
+      : { body: has_rest ? withExamples(rest, input) : Nothing }),
   };
+}
+
+/** A body with the examples of its input, which leave out what is in the path. */
+function withExamples(body: TObject, { examples }: TObject): TObject {
+  return examples === undefined ? body : { ...body, examples };
 }
 
 /** An input without some of its fields. */

@@ -11,7 +11,6 @@ export function loanTool<I extends TProperties, O extends TSchema>(definition: T
     takes_environment: true,
     is_available: ({ loan_service_key }) => loan_service_key !== null,
     is_always_concise: definition.operations.some(({ permission }) => mayChange(permission)),
-    brief_output: true,
   });
 }
 

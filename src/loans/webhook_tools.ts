@@ -23,11 +23,11 @@ const findDeliveries = loanTool({
   title: "Find deliveries of loan events",
   description:
     "Lists deliveries of loan events, newest first, or one by id: whether a message arrived, and if not, why.",
-  ...finder("webhook_log_id", listLoanWebhookLogs, getLoanWebhookLog),
+  ...finder("delivery_id", listLoanWebhookLogs, getLoanWebhookLog),
   operations: [listLoanWebhookLogs, getLoanWebhookLog, FOR_ADMINS_TO_READ],
   details: DETAILS,
   input: {
-    webhook_log_id: Type.Optional(describe(Id, "One delivery")),
+    delivery_id: Type.Optional(describe(Id, "One delivery")),
     event_type: describe(log.event_type, "Only these events"),
     status: describe(log.status, "Only in this state"),
     ...page,
@@ -38,10 +38,10 @@ const redeliver = loanTool({
   name: "loan_redeliver_webhook",
   title: "Redeliver a loan event",
   description: "Makes one more attempt at a finished delivery; the receiver may already have the message.",
-  ...action(redeliverLoanWebhook, "webhook_log_id"),
+  ...action(redeliverLoanWebhook, "delivery_id"),
   operations: [redeliverLoanWebhook, FOR_ADMINS],
   details: DETAILS,
-  input: { webhook_log_id: describe(Id, "The delivery's id") },
+  input: { delivery_id: describe(Id, "The delivery's id") },
 });
 
 export const loanWebhookTools = [findDeliveries, redeliver];

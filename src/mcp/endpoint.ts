@@ -2,7 +2,13 @@ import { Elysia } from "elysia";
 import type { Deps } from "../app/deps.ts";
 import type { Actor } from "../core/access.ts";
 import { AppError } from "../core/errors.ts";
-import { challengeAt } from "../access/oauth/rules.ts";
+import { commonToolsets } from "../core/toolsets.ts";
+import {
+  challengeAt,
+  type McpAddress,
+  mcpAddressOf,
+  requireMcpAddress,
+} from "../access/oauth/mcp_address.ts";
 import { mediaTypeOf, readJson } from "../http/body.ts";
 import { errorResponse } from "../http/errors.ts";
 import { publicOrigin } from "../http/origin.ts";
@@ -11,24 +17,26 @@ import { type Arrived, bearerOf, callerOf, isLate } from "../http/authentication
 import { traceRequest } from "../http/trace_request.ts";
 import { countRequest, watchAddress, watchLargeBody } from "../http/rate_limits.ts";
 import type { ToolCall } from "./call_tool.ts";
-import type { Handler } from "./handler.ts";
-import type { Tool } from "./tool.ts";
+import type { Handler, Offer } from "./handler.ts";
 
 /** JSON-RPC 2.0. */
 const PARSE_ERROR = -32_700;
 const INVALID_REQUEST = -32_600;
+
+/** Its addresses: with all toolsets, or those that one names. Decision 0285. */
+const PATHS = ["/mcp", "/mcp/readonly", "/mcp/x/:toolsets", "/mcp/x/:toolsets/readonly"];
 
 /**
  * The MCP endpoint: authenticates and limits requests, and hands them to the SDK with the tools. Each request is
  * served on its own, in whichever revision of the protocol it uses. Decision 0085. The SDK and the tools are loaded
  * with the first message: they would be a quarter of a start. Decision 0170.
  */
-export function mcpEndpoint(deps: Deps, loadTools: () => Promise<readonly Tool[]>) {
+export function mcpEndpoint(deps: Deps, loadOffer: () => Promise<Offer>) {
   let handler: Handler | undefined;
 
   async function openHandler(): Promise<Handler> {
-    const [{ handlerFor }, tools] = await Promise.all([import("./handler.ts"), loadTools()]);
-    return handlerFor(deps, tools);
+    const [{ handlerFor }, offer] = await Promise.all([import("./handler.ts"), loadOffer()]);
+    return handlerFor(deps, offer);
   }
 
   async function serve(
@@ -48,27 +56,44 @@ export function mcpEndpoint(deps: Deps, loadTools: () => Promise<readonly Tool[]
 
   async function answer({ request, server, set }: Arrived): Promise<Response> {
     const origin = publicOrigin(deps.config, server);
+    const { pathname } = new URL(request.url);
     rejectForeignOrigin(request, origin, server);
     const request_id = String(set.headers["x-request-id"]);
     const refuse = (error: AppError) => {
       watchAddress(deps, request, server);
       deps.refusals.count(request, error, deps.clock.now());
       const refused = errorResponse(error, { "x-request-id": request_id });
-      refused.headers.set("www-authenticate", challengeAt(origin, bearerOf(request) !== undefined));
+      refused.headers.set(
+        "www-authenticate",
+        challengeAt(origin, bearerOf(request) !== undefined, mcpAddressOf(pathname)),
+      );
       return refused;
     };
     const actor = await authenticate(deps, request);
     if (actor instanceof AppError) return refuse(actor);
     countRequest(deps, actor);
     watchLargeBody(deps, request, actor);
-    return serve(request, callerOf(deps, actor, { request, server, set }), refuse);
+    return serve(
+      request,
+      callerOf(deps, actorAt(requireMcpAddress(pathname), actor), { request, server, set }),
+      refuse,
+    );
   }
 
-  return new Elysia({ name: "mcp" }).post(
-    "/mcp",
-    async (context) => traceRequest(context, () => answer(context)),
-    { parse: "none", detail: { hide: true } },
-  );
+  const app = new Elysia({ name: "mcp" });
+  for (const path of PATHS)
+    app.post(path, async (context) => traceRequest(context, () => answer(context)), {
+      parse: "none",
+      detail: { hide: true },
+    });
+  return app;
+}
+
+/** The actor with the toolsets of the address only. */
+function actorAt({ reachable }: McpAddress, actor: Actor): Actor {
+  if (actor.kind !== "user") return actor;
+  const { toolsets = reachable } = actor;
+  return { ...actor, toolsets: commonToolsets(toolsets, reachable) };
 }
 
 /** The actor behind the access token, or the reason for refusal. Tokens in the query string are ignored. */

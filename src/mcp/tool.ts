@@ -5,8 +5,11 @@ import { type Actor, ENVIRONMENTS, type Level, levelOf, may, type Permission } f
 import type { Config } from "../core/config.ts";
 import { LIMITS } from "../idempotency/limits.ts";
 import { oneOf, strict } from "../core/schema.ts";
+import type { Toolset } from "../core/toolsets.ts";
 import { mayChange } from "../audit/recorder.ts";
-import { outlineOf, describe, omitInTurns, type WireSchema, wireSchema } from "./wire_schema.ts";
+import { TEXT_IDS } from "./ids.ts";
+import { fitted, type Place, readPlace } from "./fit.ts";
+import { describe, describeOnly, omitInTurns, type WireSchema, wireSchema } from "./wire_schema.ts";
 
 /** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */
 const ALWAYS_DETAILS = ["company_id", "created_at", "updated_at"];
@@ -15,19 +18,23 @@ const FORMATS = ["concise", "detailed"] as const;
 const ResponseFormat = Type.Optional(describe(oneOf(FORMATS), "detailed: every field"));
 
 const RequestId = Type.Optional(
-  describe(
+  describeOnly(
     Type.String({ pattern: "^[\\x21-\\x7e]{1,255}$", description: "1 to 255 visible ASCII characters" }),
-    `Sent again within ${LIMITS.idempotency_hours} hours, nothing is done twice`,
+    `Sent again within ${LIMITS.idempotency_hours} h, nothing is done twice`,
   ),
+);
+
+const Cursor = Type.Optional(describeOnly(Type.String({ maxLength: 1_000 }), "meta.next_cursor, to go on"));
+
+const Confirm = Type.Optional(
+  describe(Type.String({ maxLength: 100 }), "The token of the question, after the person's yes"),
 );
 
 /** Has no default: leaving it out must not turn a trial into the real thing. */
 const InEnvironment = describe(oneOf(ENVIRONMENTS), "never assumed");
 
-/** Levels of an output schema that are listed: `data`, and the fields of its records. */
-const OUTLINE_DEPTH = 2;
-/** The same where another tool describes the record. */
-const BRIEF_OUTLINE_DEPTH = 1;
+/** An id, or the text by which answers name the record. */
+const ID_OR_TEXT = { type: ["integer", "string"] };
 
 /** A tool as it is declared. Models read its name and texts: when to use it, and what to do next. */
 export interface ToolDefinition<I extends TProperties, O extends TSchema> {
@@ -46,8 +53,11 @@ export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   is_open_world?: boolean;
   /** It takes a `request_id`, because doing the same twice would do harm. */
   takes_request_id?: boolean;
-  /** Its output is the record that a finder of its family describes, and is not described again. */
-  brief_output?: boolean;
+  /**
+   * What a person is asked before it happens, in a sentence or two that are the same each time for the same; null where
+   * nothing needs to be asked. Errors: those that the call would have.
+   */
+  asks?: (ctx: Context, input: Static<TObject<I>>) => Promise<string | null>;
   /** It works in the `environment` that it takes as a parameter, never assumed. */
   takes_environment?: boolean;
   /** Which deployments have it; all by default. */
@@ -59,7 +69,7 @@ export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   input: I;
   /** `{data}`, as REST's response. */
   output: O;
-  run: (ctx: Context, input: Static<TObject<I>>) => Promise<Static<O>>;
+  run: (ctx: Context, input: Static<TObject<I>>, format: { is_detailed: boolean }) => Promise<Static<O>>;
 }
 
 /** A tool that can be listed and called. */
@@ -74,8 +84,17 @@ export interface Tool {
   listed: ListedTool;
   input: TObject;
   is_read_only: boolean;
+  /** Whether it may ask a person first. */
+  is_asking: boolean;
+  /** What a person is asked before it runs with a checked input; null for nothing. */
+  asks(ctx: Context, input: Record<string, unknown>): Promise<string | null>;
   /** Runs it with a checked input. Errors: those of its operations. */
   run(ctx: Context, input: Record<string, unknown>): Promise<Record<string, unknown>>;
+}
+
+/** A tool with the toolset that users grant it by. */
+export interface ToolInSet extends Tool {
+  toolset: Toolset;
 }
 
 /** Who lists or calls tools, and in which deployment. */
@@ -95,7 +114,6 @@ export interface ListedTool {
   annotations: {
     readOnlyHint: boolean;
     destructiveHint: boolean;
-    idempotentHint: boolean;
     openWorldHint: boolean;
   };
 }
@@ -111,23 +129,30 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     details,
     is_destructive = false,
     is_open_world = false,
-    brief_output = false,
     takes_environment = false,
     is_available = () => true,
-    is_always_concise = false,
-    takes_request_id = false,
   } = definition;
   const permissions = new Set(definition.operations.map(({ permission }) => permission));
   const is_read_only = ![...permissions].some(mayChange);
-  const has_formats = details !== undefined && !is_always_concise;
-  const parameters: TProperties = {
-    ...(takes_environment ? { environment: InEnvironment } : {}),
-    ...definition.input,
-    ...(has_formats ? { response_format: ResponseFormat } : {}),
-    ...(takes_request_id ? { request_id: RequestId } : {}),
-  };
-  const accepted = strict(parameters);
   const whole = wireSchema(definition.output);
+  const goes_on = is_read_only && hasList(whole);
+  const parameters = parametersOf(definition, goes_on);
+  // The operation's own way to go on is part of ours.
+  const goes_by = ["page", "cursor"].find((field) => field in definition.input);
+  const accepted = strict(parameters);
+  /** What the definition itself takes, without what every tool may take. */
+  const ownInput = (input: Record<string, unknown>, at: Place["at"] = null) => {
+    const given = { ...input };
+    if (is_read_only) delete given.cursor;
+    if (at !== null && goes_by !== undefined) given[goes_by] = at;
+    delete given.response_format;
+    delete given.request_id;
+    // The actor carries it already.
+    if (takes_environment) delete given.environment;
+    // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    return given as Static<TObject<I>>;
+  };
   const left_out = new Set([...ALWAYS_DETAILS, ...(details ?? [])]);
   return {
     name,
@@ -138,33 +163,69 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     is_available,
     input: accepted,
     is_read_only,
+    is_asking: definition.asks !== undefined,
     listed: {
       name,
       title,
       description,
-      inputSchema: rootOf(wireSchema(accepted)),
-      outputSchema: rootOf(outlineOf(whole, left_out, brief_output ? BRIEF_OUTLINE_DEPTH : OUTLINE_DEPTH)),
+      inputSchema: rootOf({ ...wireSchema(strict(listedOf(parameters))), additionalProperties: false }),
+      // Models read answers, not schemas: the whole ones are in the OpenAPI document.
+      outputSchema: rootOf(definition.asks ? {} : { required: whole.required }),
       annotations: {
         readOnlyHint: is_read_only,
         destructiveHint: is_destructive,
-        idempotentHint: is_read_only,
         openWorldHint: is_open_world,
       },
     },
-    async run(ctx, input) {
-      const { response_format = "concise", ...given } = input;
-      delete given.request_id;
-      // The actor carries it already.
-      if (takes_environment) delete given.environment;
-      // Checked against `accepted`, which has these fields; TypeScript can't follow that through the spread.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const answer = await definition.run(ctx, given as Static<TObject<I>>);
-      const is_concise = details !== undefined && response_format === "concise";
+    asks: async (ctx, input) => (await definition.asks?.(ctx, ownInput(input))) ?? null,
+    async run(ctx, { response_format = "concise", ...input }) {
+      const is_detailed = response_format === "detailed";
+      const place = readPlace(is_read_only ? input.cursor : undefined, goes_by === "cursor");
+      const given = ownInput(input, place.at);
+      const answer = await definition.run(ctx, given, { is_detailed });
+      const is_concise = details !== undefined && !is_detailed;
       const shown = is_concise ? await omitInTurns(whole, answer, left_out) : answer;
       if (typeof shown !== "object" || shown === null) throw new Error(`${name} answers no object`);
-      return { ...shown };
+      return is_read_only ? fitted({ ...shown }, place) : { ...shown };
     },
   };
+}
+
+/** What a tool takes: its own parameters, and those that every tool of its kind has. */
+function parametersOf<I extends TProperties, O extends TSchema>(
+  definition: ToolDefinition<I, O>,
+  goes_on: boolean,
+): TProperties {
+  const { details, is_always_concise, takes_environment, takes_request_id, asks } = definition;
+  const has_formats = details !== undefined && is_always_concise !== true;
+  return {
+    ...(takes_environment ? { environment: InEnvironment } : {}),
+    ...definition.input,
+    ...(goes_on ? { cursor: Cursor } : {}),
+    ...(has_formats ? { response_format: ResponseFormat } : {}),
+    ...(takes_request_id ? { request_id: RequestId } : {}),
+    ...(asks ? { confirm: Confirm } : {}),
+  };
+}
+
+/** What is listed of it: pages go on by cursor, and some ids may be texts, which are looked up before. */
+function listedOf(parameters: TProperties): TProperties {
+  const listed: TProperties = { ...parameters };
+  delete listed.page;
+  for (const name of TEXT_IDS) {
+    const [one, many] = [listed[name], listed[`${name}s`]];
+    if (one) listed[name] = { ...one, "x-schema": ID_OR_TEXT };
+    if (many) listed[`${name}s`] = { ...many, "x-schema": { type: "array", items: ID_OR_TEXT } };
+  }
+  return listed;
+}
+
+/** Whether an answer of a schema may be long. */
+function hasList({ type, properties, anyOf }: WireSchema, depth = 3): boolean {
+  if (type === "array") return true;
+  if (depth === 0) return false;
+  const inside = [...Object.values(properties ?? {}), ...(anyOf ?? [])];
+  return inside.some((schema) => hasList(schema, depth - 1));
 }
 
 /** A schema as plain data: without the schema library's symbols. */
@@ -172,8 +233,16 @@ function rootOf(schema: WireSchema): RootSchema {
   return JSON.parse(JSON.stringify({ ...schema, type: "object" }));
 }
 
-/** Whether a tool is of the actor's level and deployment, and the actor may call all its operations. */
-export function isVisible({ actor, config }: Viewer, { level, permissions, is_available }: Tool): boolean {
+/**
+ * Whether a tool is of the actor's level and deployment, the authorization is for it, and the actor may call all its
+ * operations.
+ */
+export function isVisible(
+  { actor, config }: Viewer,
+  { level, permissions, is_available, is_read_only, toolset }: ToolInSet,
+): boolean {
   if (!is_available(config) || levelOf(actor) !== level) return false;
+  const reach = actor.kind === "user" && actor.toolsets ? actor.toolsets[toolset] : "write";
+  if (reach === undefined || (reach === "read" && !is_read_only)) return false;
   return [...permissions].every((permission) => may(actor, permission));
 }

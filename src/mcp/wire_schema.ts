@@ -1,4 +1,4 @@
-import type { TSchema } from "@sinclair/typebox";
+import type { TProperties, TSchema } from "@sinclair/typebox";
 import { isLongList, partsOf } from "../core/long_list.ts";
 
 /** A JSON Schema as clients see it: plain data. */
@@ -18,10 +18,16 @@ export interface WireSchema {
 const FORMATS = new Set(["date-time", "uuid", "email", "uri"]);
 
 /** Keywords that are of no use to a client. */
-const OMITTED_KEYWORDS = new Set(["title", "examples", "x-schema", "x-says", "$id"]);
+const OMITTED_KEYWORDS = new Set(["title", "examples", "x-schema", "x-openapi", "x-says", "x-only", "$id"]);
 
 /** Bounds that only keep numbers safe. */
 const IRRELEVANT_MAXIMUM = 1_000_000_000;
+
+/** Bounds that a refusal names: rare enough that listing them to every model costs more. */
+const RARE_BOUNDS = new Set(["maxLength", "maxItems", "maxProperties", "uniqueItems"]);
+
+/** Forms that go without saying. */
+const FAMILIAR = /^(a decimal such as|(\d+ to|at most) \d+ characters(, not blank)?$)/;
 
 /** Keywords that a description replaces. */
 const DESCRIBED = new Set(["pattern", "minLength", "maxLength"]);
@@ -31,16 +37,37 @@ export function describe<T extends TSchema>(schema: T, text: string): T {
   return { ...schema, "x-says": text };
 }
 
+/** Describes a parameter in full: what its schema says about its form is left to the refusal. */
+export function describeOnly<T extends TSchema>(schema: T, text: string): T {
+  return { ...schema, "x-says": text, "x-only": true };
+}
+
+/** The same parameters with one text for all, which sends to where their form and meaning are described. */
+export function describeAll<T extends TProperties>(fields: T, text: string): T {
+  const described = mapValues(
+    fields,
+    (field): TSchema => ({
+      ...describeOnly(field, text),
+      "x-schema": {},
+    }),
+  );
+  // The same names and types; TypeScript can't follow that through the map.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return described as T;
+}
+
 /**
  * Converts a TypeBox schema to compact JSON Schema: unions of literals become `enum`, "or null" becomes a list of
  * types, and bounds of safe integers are dropped.
  */
 export function wireSchema(schema: WireSchema): WireSchema {
-  const { "x-says": says, "x-schema": shown, ...given } = schema;
+  const { "x-says": says, "x-only": is_whole, "x-schema": shown, ...given } = schema;
   const shape: WireSchema = isRecord(shown) ? replaceShape(given, shown) : given;
   const { description: form, ...wire } = simplified(shape);
   // A known format needs no words.
-  const parts = [says, wire.format === undefined ? form : undefined];
+  const is_known =
+    is_whole === true || wire.format !== undefined || (form !== undefined && FAMILIAR.test(form));
+  const parts = [says, is_known ? undefined : form];
   const description = parts.filter((text) => typeof text === "string").join(": ");
   return description === "" ? wire : { ...wire, description };
 }
@@ -54,7 +81,12 @@ function replaceShape(given: WireSchema, shown: Record<string, unknown>): WireSc
 function simplified(schema: WireSchema): WireSchema {
   const wire: WireSchema = {};
   for (const [keyword, value] of Object.entries(schema)) {
-    if (OMITTED_KEYWORDS.has(keyword) || value === undefined) continue;
+    if (OMITTED_KEYWORDS.has(keyword) || RARE_BOUNDS.has(keyword) || value === undefined) continue;
+    if (keyword === "minItems" && value === 1) continue;
+    // It is refused, but models don't need to be told.
+    if (keyword === "additionalProperties" && value === false) continue;
+    // An open record, which has no names to tell.
+    if (keyword === "patternProperties") continue;
     if (DESCRIBED.has(keyword) && schema.description !== undefined) continue;
     if (keyword === "format" && !(typeof value === "string" && FORMATS.has(value))) continue;
     if (keyword === "maximum" && typeof value === "number" && value >= IRRELEVANT_MAXIMUM) continue;
@@ -80,34 +112,16 @@ function isId({ minimum, maximum }: WireSchema): boolean {
 function merged(wire: WireSchema, variants: WireSchema[]): WireSchema {
   if (variants.every(({ const: word }) => typeof word === "string"))
     return { ...wire, type: "string", enum: variants.map(({ const: word }) => word) };
+  const types = variants.map((variant) =>
+    Object.keys(variant).join() === "type" ? variant.type : undefined,
+  );
+  if (types.every((type) => typeof type === "string")) return { ...wire, type: types };
   const [only, ...others] = variants.filter(({ type }) => type !== "null");
-  if (only && others.length === 0 && typeof only.type === "string") {
+  if (only?.type !== undefined && others.length === 0) {
     const words = only.enum ? { enum: [...only.enum, null] } : {};
-    return { ...only, ...words, ...wire, type: [only.type, "null"] };
+    return { ...only, ...words, ...wire, type: [only.type, "null"].flat() };
   }
   return { ...wire, anyOf: variants };
-}
-
-/**
- * Outlines an output schema: types and enums down to `depth` objects, without the named fields. The full result
- * matches it too, since it closes no object. Models pay for schemas by the token, and read the result anyway.
- */
-export function outlineOf(schema: WireSchema, names: ReadonlySet<string>, depth: number): WireSchema {
-  const { type, enum: words, const: word, properties, required, items, anyOf } = schema;
-  const outline: WireSchema = {
-    ...(type === undefined ? {} : { type }),
-    ...(words === undefined ? {} : { enum: words }),
-    ...(word === undefined ? {} : { const: word }),
-  };
-  if (items) outline.items = outlineOf(items, names, depth);
-  if (anyOf) outline.anyOf = anyOf.map((variant) => outlineOf(variant, names, depth));
-  if (!properties || depth === 0) return outline;
-  const remaining = Object.entries(properties).filter(([name]) => !names.has(name));
-  outline.properties = Object.fromEntries(
-    remaining.map(([name, field]) => [name, outlineOf(field, names, depth - 1)]),
-  );
-  outline.required = (required ?? []).filter((name) => !names.has(name));
-  return outline;
 }
 
 /**
@@ -115,12 +129,12 @@ export function outlineOf(schema: WireSchema, names: ReadonlySet<string>, depth:
  * a payload or in a form stays.
  */
 export function omitFields(schema: WireSchema, value: unknown, names: ReadonlySet<string>): unknown {
+  if (schema.anyOf) {
+    return schema.anyOf.reduce((remaining: unknown, variant) => omitFields(variant, remaining, names), value);
+  }
   if (Array.isArray(value)) {
     const { items } = schema;
     return items ? value.map((item) => omitFields(items, item, names)) : value;
-  }
-  if (schema.anyOf) {
-    return schema.anyOf.reduce((remaining: unknown, variant) => omitFields(variant, remaining, names), value);
   }
   const { properties } = schema;
   if (!isRecord(value) || !properties) return value;

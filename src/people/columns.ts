@@ -9,7 +9,7 @@ export type ColumnKind = "person" | "text" | "company" | "plain";
 
 /** Every column of every table that holds text or JSON; a test holds the list against the schema. Decision 0207. */
 export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, readonly string[]>>>> = {
-  companies: { company: ["name"], plain: ["timezone", "currency"] },
+  companies: { company: ["name"], plain: ["timezone", "currency", "self_service"] },
   company_timezones: { plain: ["timezone"] },
   clients: { person: ["name"] },
   users: { person: ["email", "name", "password_hash"] },
@@ -24,7 +24,11 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   subscription_entitlements: { company: ["entitlements"] },
   // Its group is gone with it within a day.
   usage_reservations: { plain: ["reservation_id", "group"] },
-  add_ons: { company: ["code", "name", "charge"], plain: ["currency"] },
+  alerts: { company: ["name"], plain: ["currency", "scope", "thresholds"] },
+  // The value of a group key is of usage, which has its own erasures.
+  alert_firings: { plain: ["digest", "per", "group"] },
+  add_ons: { company: ["code", "name", "charge", "entitlements"], plain: ["currency"] },
+  running_bills: { plain: ["currency"] },
   client_billing_profiles: { plain: ["currency"] },
   subscription_add_ons: { plain: ["adjustment_billing_record_ids"] },
   subscriptions: { person: ["name", "external_subscription_id"] },
@@ -48,12 +52,14 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
       "error",
     ],
   },
-  billing_runs: { text: ["errors"], plain: ["period", "counts", "totals"] },
+  billing_runs: { text: ["errors"], plain: ["period", "subscription_ids", "counts", "totals"] },
   // A line's description is made of its billing model's name and prices.
-  billing_records: { company: ["lines"], plain: ["currency"] },
+  billing_records: { company: ["lines"], plain: ["currency", "unmetered"] },
   usage_imports: { text: ["file_name"], plain: ["digest"] },
+  // Its filters hold what somebody typed.
+  usage_views: { text: ["name", "question"] },
   // What an erasure of usage goes by is gone from it when it is done.
-  usage_erasures: { plain: ["subscription_ids", "metadata_keys", "conditions"] },
+  usage_erasures: { plain: ["subscription_ids", "metadata_keys", "conditions", "kept_keys"] },
   usage_erased_ids: { plain: ["ids"] },
   usage_retentions: { plain: ["problem"] },
   usage_link: { plain: ["database_id", "store_id", "opening_id", "place"] },
@@ -61,18 +67,21 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   person_erasures: { plain: ["subjects", "traces"] },
   forms: { company: ["name", "description", "config"] },
   // Ids and states: never personal data.
-  events: { plain: ["message_id", "type", "data"] },
+  events: { plain: ["message_id", "type", "subject", "data"] },
   audit_log: {
     person: ["email", "address"],
     text: ["input", "changes"],
     plain: ["request_id", "operation", "target_type", "withheld"],
   },
   agents: { company: ["name", "redirect_uris"], plain: ["public_id"] },
-  authorization_requests: { plain: ["hash", "redirect_uri", "code_challenge", "state"] },
-  authorizations: { plain: ["redirect_uri", "code_challenge"] },
+  authorization_requests: { plain: ["hash", "redirect_uri", "code_challenge", "state", "scope"] },
+  authorizations: { plain: ["redirect_uri", "scope", "code_challenge"] },
   authorization_tokens: { plain: ["hash"] },
   api_keys: { text: ["name"], plain: ["clientId", "secret_hash", "last4", "old_secret_hash"] },
+  sign_in_counts: { plain: ["key_hash", "instance_id"] },
   ended_tokens: { plain: ["token_id"] },
+  user_links: { plain: ["token_hash"] },
+  browser_sessions: { person: ["address", "user_agent"], plain: ["token_hash"] },
   idempotency_keys: { text: ["path", "key", "answer"], plain: ["method", "digest", "claim", "target_type"] },
   webhooks: { company: ["url", "description", "secrets"], plain: ["event_types", "disabled_reason"] },
   webhook_logs: {
@@ -119,6 +128,7 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
     plain: ["order_no", "response_code", "scheme_txn_id", "corrected_code", "amendment"],
   },
   job_runs: { plain: ["name"] },
+  instances: { plain: ["id", "url", "version"] },
   mandate_flags: { text: ["message", "note"], plain: ["about", "response_code"] },
   // Of the scheme, not of a customer.
   scheme_callbacks: { plain: ["address", "order_no", "digest", "response_code", "reason"] },

@@ -3,11 +3,14 @@ import type { Deps } from "../app/deps.ts";
 import type { Manifest } from "../backup/manifest.ts";
 import { AppError } from "../core/errors.ts";
 import { wrongWords } from "../core/exit_codes.ts";
-import { saveSuccess } from "./job_runs/queries.ts";
+import { findLastBeginning, saveSuccess } from "./job_runs/queries.ts";
 import { TABLES } from "./schema.ts";
 
 /** Names the lock, and the record of the last success. */
 export const BACKUP = "backup";
+
+/** A backup that is younger at the time of day of the next is the same day's, taken by another instance. */
+const SAME_DAY_HOURS = 12;
 
 /** What a backup did. */
 export interface BackupResult {
@@ -59,7 +62,7 @@ async function backUpNow(
       onProgress,
     });
     await store
-      .tx((q) => saveSuccess(q, BACKUP, now))
+      .tx((q) => saveSuccess(q, BACKUP, { began: now, ended: now }))
       .catch((error: unknown) =>
         log.warn({ err: error, job: BACKUP }, "the end of a backup is not recorded"),
       );
@@ -83,6 +86,7 @@ export function startBackups(deps: Deps): () => void {
   const name = `${BACKUP} ${crypto.randomUUID()}`;
   const timer = new Cron(`0 ${minute} ${hour} * * *`, { utcOffset: 0, protect: true, name }, async () => {
     try {
+      if (await isTakenElsewhere(deps)) return;
       const { manifest, damaged_documents: damaged, problems } = await backUp(deps);
       deps.log.info({ point: manifest.instant, events: manifest.events }, "took a backup");
       if (problems.length > 0) deps.log.error({ problems }, "the place of the backups is not in order");
@@ -92,4 +96,17 @@ export function startBackups(deps: Deps): () => void {
     }
   });
   return () => timer.stop();
+}
+
+/** Whether another instance takes today's backup, or has taken it. */
+async function isTakenElsewhere({ instances, store, clock }: Deps): Promise<boolean> {
+  if (instances.url === null) return false;
+  const lock = await store.lock(BACKUP);
+  if (lock === null) return true;
+  try {
+    const last = await findLastBeginning(store.read, BACKUP);
+    return last !== null && clock.now().since(last).total("hours") < SAME_DAY_HOURS;
+  } finally {
+    await lock.release();
+  }
 }

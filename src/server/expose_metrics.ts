@@ -40,6 +40,7 @@ export function exposeMetrics(watched: Watched): void {
   metrics.gauge("meterhouse_build_info", "1, with the versions as labels", () => [{ labels, value: 1 }]);
   metrics.gauge("meterhouse_memory_bytes", "Memory that the process may have", () => availableMemory());
   exposeUsage(watched);
+  exposeLimits(watched);
   exposeStore(watched);
   exposeJobs(watched);
   exposeWaiting(watched);
@@ -85,6 +86,19 @@ function exposeUsage({ metrics, usage }: Watched): void {
     "meterhouse_usage_sums_different",
     "Sums of usage by hour that are not those of their events, as the last checks since the start found them",
     () => usage.different_sums,
+  );
+}
+
+function exposeLimits({ metrics, usage }: Watched): void {
+  metrics.gauge(
+    "meterhouse_limit_totals",
+    "Running totals of limits that are kept",
+    () => usage.running_totals.counts.watches,
+  );
+  metrics.gauge(
+    "meterhouse_limit_totals_uncertain",
+    "Of these, those that are not counted yet: checks say `certain: false`",
+    () => usage.running_totals.counts.uncertain,
   );
 }
 

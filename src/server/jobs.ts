@@ -3,7 +3,7 @@ import type { Deps } from "../app/deps.ts";
 import type { Wait } from "../app/guards.ts";
 import { call } from "../app/operation.ts";
 import { pruneAuthorizations } from "../access/oauth/service.ts";
-import { pruneEndedTokens } from "../access/sessions/service.ts";
+import { pruneSessions } from "../access/sessions/service.ts";
 import { pruneAuditLog } from "../audit/service.ts";
 import { listCompaniesWithDueChanges } from "../billing/billing_model_changes/scheduled_queries.ts";
 import { applyDueChanges } from "../billing/billing_model_changes/service.ts";
@@ -14,16 +14,26 @@ import { watchedInstants } from "../billing/credits/rules.ts";
 import { tellThresholds } from "../billing/credits/service.ts";
 import { listCompaniesWithSimulations } from "../billing/simulations/queries.ts";
 import { carryOnSimulations, pruneSimulations } from "../billing/simulations/run.ts";
-import { recheckBilling, runBilling } from "../billing/runs/service.ts";
-import { collectDue } from "../emandate/collections/service.ts";
+import { LIMITS as BILLING_LIMITS } from "../billing/limits.ts";
+import { listCompaniesWithSilentRuns } from "../billing/runs/queries.ts";
+import { recheckBilling, runBilling, takeOverRuns } from "../billing/runs/service.ts";
+import { listCompaniesWithSilentCollections } from "../emandate/collections/queries.ts";
+import { collectDue, takeOverCollections } from "../emandate/collections/service.ts";
 import { LIMITS as EMANDATE_LIMITS } from "../emandate/limits.ts";
 import { listCompaniesWithExpiredMandates } from "../emandate/mandates/queries.ts";
 import { expireMandates } from "../emandate/mandates/service.ts";
 import { refreshEmandateBanks, resealEmandateKey } from "../emandate/merchant_config/service.ts";
 import { listCompaniesWithDueOrders } from "../emandate/results/polling_queries.ts";
 import { pollOrders, pruneSchemeCallbacks } from "../emandate/results/service.ts";
+import { listCompaniesWithAlerts } from "../entitlements/alerts/queries.ts";
+import { pruneAlertFirings } from "../entitlements/alerts/service.ts";
+import { listCompaniesWithRunning } from "../billing/running_bills/queries.ts";
+import { keepRunningBills } from "../billing/running_bills/service.ts";
+import { tellAlerts } from "../entitlements/alerts/tell.ts";
 import { endReservations } from "../entitlements/checks/service.ts";
 import { listCompaniesWithEnded } from "../entitlements/reservations/queries.ts";
+import { listCompaniesWithRated } from "../entitlements/spend_limits/queries.ts";
+import { rateSpending } from "../entitlements/spend_limits/service.ts";
 import { checkLimits, watchLimits } from "../entitlements/totals/service.ts";
 import { pruneIdempotencyKeys } from "../idempotency/service.ts";
 import { listCompaniesWithExpiredApplications } from "../loans/applications/queries.ts";
@@ -57,10 +67,13 @@ export interface Job {
   /** Whether it also runs once when the service starts, for what fell due meanwhile. */
   runs_at_start?: boolean;
   /**
-   * The companies with something to do, by one cheap query: for jobs that run every second. They take no lock, which
-   * would be a query each second; instances may run them at once, since their changes are guarded row by row.
+   * The companies with something to do, by one cheap query: for jobs that run every second. They take no lock before
+   * that, which would be a query each second; one instance then works for a company, and what it changes is guarded row
+   * by row all the same.
    */
   due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
+  /** Whether it runs by itself only where there are several instances. */
+  among_several?: boolean;
   /** What it does not wait for; most jobs write, and by what time it is. */
   goes_on?: readonly Wait[];
   /** How many companies at once, where the job waits for others on the network; without it one by one. */
@@ -84,6 +97,15 @@ export const JOBS: readonly Job[] = [
     summary: "Adjust the bills of the last 90 days that usage came late for",
     cron: "10 30 2 * * *",
     run: (ctx) => call(ctx, recheckBilling, {}),
+  },
+  {
+    name: "billing_run_takeovers",
+    summary: "End billing runs whose instance died, and go on with them",
+    cron: "*/10 * * * * *",
+    among_several: true,
+    due: listCompaniesWithSilentRuns,
+    at_once: BILLING_LIMITS.billing_takeovers,
+    run: (ctx) => call(ctx, takeOverRuns, {}),
   },
   {
     name: "simulations",
@@ -204,10 +226,10 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "sessions_prune",
-    summary: "Delete signed-out tokens that have expired",
+    summary: "Delete ended browser sessions, and links and signed-out tokens that have expired",
     cron: "25 35 * * * *",
     goes_on: ["disk"],
-    run: (ctx) => call(ctx, pruneEndedTokens, {}),
+    run: (ctx) => call(ctx, pruneSessions, {}),
   },
   {
     name: "billing_model_changes",
@@ -233,14 +255,44 @@ export const JOBS: readonly Job[] = [
   {
     name: "reservations_end",
     summary: "Delete reservations of usage that have ended",
-    cron: "40 * * * * *",
+    cron: "*/5 * * * * *",
     due: listCompaniesWithEnded,
     goes_on: ["disk"],
     run: (ctx) => call(ctx, endReservations, {}),
   },
   {
+    name: "running_bills",
+    summary: "Rate what running periods come to where usage came",
+    cron: "5,35 * * * * *",
+    due: listCompaniesWithRunning,
+    run: (ctx) => call(ctx, keepRunningBills, {}),
+  },
+  {
+    name: "spend_limits",
+    summary: "Rate what subscriptions with a spend limit, or of alerts on charges, have come to",
+    cron: "*/2 * * * * *",
+    due: listCompaniesWithRated,
+    goes_on: ["disk", "clock"],
+    run: (ctx) => call(ctx, rateSpending, {}),
+  },
+  {
+    name: "alerts",
+    summary: "Tell of thresholds of alerts and of limits that are reached",
+    // Between the ratings of what is spent.
+    cron: "1-59/2 * * * * *",
+    due: listCompaniesWithAlerts,
+    run: (ctx) => call(ctx, tellAlerts, {}),
+  },
+  {
+    name: "alert_firings_prune",
+    summary: "Delete what deleted alerts told, or was told of windows that ended 400 days ago",
+    cron: "20 40 3 * * *",
+    goes_on: ["disk", "clock"],
+    run: (ctx) => call(ctx, pruneAlertFirings, {}),
+  },
+  {
     name: "limits_watch",
-    summary: "Keep totals of every limit, and of no other",
+    summary: "Keep totals of every limit and alert, and of no other",
     cron: "15 5 * * * *",
     runs_at_start: true,
     goes_on: ["disk", "clock"],
@@ -282,6 +334,15 @@ export const JOBS: readonly Job[] = [
     cron: "5 */15 * * * *",
     runs_at_start: true,
     run: (ctx) => call(ctx, collectDue, {}),
+  },
+  {
+    name: "collection_takeovers",
+    summary: "End collection runs whose instance died, and go on with them",
+    cron: "5-55/10 * * * * *",
+    among_several: true,
+    due: listCompaniesWithSilentCollections,
+    at_once: EMANDATE_LIMITS.collection_takeovers,
+    run: (ctx) => call(ctx, takeOverCollections, {}),
   },
   {
     name: "emandate_banks",

@@ -1,4 +1,6 @@
 import type { Deps } from "../app/deps.ts";
+import type { DemoAccount } from "../console/server/demo_accounts.ts";
+import { ConsoleFiles } from "../console/server/files.ts";
 import { buildApp } from "./http_app.ts";
 import type { Actions } from "./operator/action.ts";
 import { listenOnControlSocket } from "./operator/control_socket.ts";
@@ -18,17 +20,25 @@ export interface Server {
   url: string;
   /** Where METRICS_PORT is; null where it is not set. */
   metrics_url: string | null;
+  /** Makes the console ready before anybody asks for it. */
+  prepareConsole(): Promise<unknown>;
   /** Stops listening, answers what is in flight, then cuts off what is still open. */
   stop(): Promise<void>;
 }
 
 /**
  * Listens on the configured host and port; port 0 takes a free one. Webhooks go out from here on, until the
- * background is stopped, and commands come in by the control socket. Errors: throws when the port is taken.
+ * background is stopped, and commands come in by the control socket. `demo_accounts` sign in by buttons. Errors: throws
+ * when the port is taken.
  */
-export async function listen(deps: Deps, actions: Actions = {}): Promise<Server> {
+export async function listen(
+  deps: Deps,
+  actions: Actions = {},
+  demo_accounts: readonly DemoAccount[] = [],
+): Promise<Server> {
   const readiness = new Readiness(deps);
-  const app = buildApp(deps, actions, readiness);
+  const files = new ConsoleFiles(deps.log);
+  const app = buildApp(deps, { actions, readiness, files, demo_accounts });
   deps.metrics.gauge(
     "meterhouse_ready",
     "1, or 0 while a store does not answer: what /ready says",
@@ -50,6 +60,7 @@ export async function listen(deps: Deps, actions: Actions = {}): Promise<Server>
   return {
     url: `http://localhost:${app.server?.port}`,
     metrics_url: metrics && `http://localhost:${metrics.port}/metrics`,
+    prepareConsole: () => files.load(),
     async stop() {
       await Promise.all([metrics?.stop(true), control?.stop(LIMITS.drain_ms), stopServing(app)]);
     },

@@ -13,7 +13,7 @@ import { Refusals } from "../core/rejection_limiter.ts";
 import { openSecrets } from "../core/secret_box.ts";
 import { randomSecret } from "../core/random_secrets.ts";
 import { offerDataDir } from "../core/unpack.ts";
-import type { ReadFree } from "../core/disk_reserve.ts";
+import type { ReadDisk } from "../core/disk_reserve.ts";
 import type { ReadClocks } from "../core/guarded_clock.ts";
 import type { Clock } from "../core/time.ts";
 import { keepReserve } from "../store/keep_reserve.ts";
@@ -23,11 +23,14 @@ import { recordOperation } from "../audit/recorder.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
 import { BlobStore } from "../store/blob_store.ts";
 import { openLoginGuard } from "../access/sessions/login_throttle.ts";
+import { openSignInsElsewhere } from "../access/sessions/sign_ins_elsewhere.ts";
+import { shareOf } from "../app/instances.ts";
 import { openPasswords, type PasswordCost } from "../core/passwords.ts";
-import { authenticate, authenticateAccessToken } from "../access/authenticate.ts";
+import { authenticate, authenticateAccessToken, authenticateSession } from "../access/authenticate.ts";
 import { openTokens } from "../access/sessions/tokens.ts";
 import { ProcessLimits } from "../entitlements/live/live_limits.ts";
 import { exposeMetrics } from "./expose_metrics.ts";
+import { openInstances, type OwnPlace, ownPlace, sessionNameOf } from "./instances/registry.ts";
 import { loadJwtSecret } from "./jwt_secret.ts";
 import { openUsage, unopenedUsage } from "./open_usage.ts";
 import { CONSTRAINTS } from "./schema.ts";
@@ -42,7 +45,7 @@ export interface OpenOptions {
   /** The clocks of the machine, where `clock` is not given. */
   machine_clocks?: ReadClocks;
   /** Reads the free disk, where it is not that of DATA_DIR. */
-  free_disk?: ReadFree;
+  disk?: ReadDisk;
   password_cost?: PasswordCost;
   without_usage?: boolean;
   /** Opens and makes nothing on disk: for what is known without records. */
@@ -53,6 +56,8 @@ export interface OpenOptions {
   metrics_age_ms?: number;
   /** Upgrades a PostgreSQL database even where there is no way back, since it is backed up: an operator's word. */
   backed_up?: boolean;
+  /** SQLite may lose what it committed in a power cut, until it is closed. */
+  is_scratch?: boolean;
 }
 
 /** Opens the stores and everything beside them. Errors: throws when a store can't be opened. */
@@ -78,8 +83,10 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const metrics = openMetrics({ log, max_age_ms: options.metrics_age_ms });
   const watch = new Watch(config, log, options);
   const { clock, guards } = watch;
-  const { store, opened } = await openStores(config, options, watch, log);
+  const own = ownPlace(config);
+  const { store, opened } = await openStores(config, own, options, watch, log);
   const { usage } = opened;
+  const instances = openInstances(own, { store, log });
   exposeMetrics({ metrics, store, usage, clock, watch, config });
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
@@ -88,6 +95,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const limits = await openLimits({ store, usage, background, log, ...config }, options);
   const documents = new BlobStore(join(config.data_dir, "documents"), () => guards.disk.check());
   const services = {
+    clock,
     log,
     store,
     unaudited_store: store,
@@ -98,7 +106,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     config,
     tokens,
     passwords: openPasswords(options.password_cost),
-    login_guard: openLoginGuard(config, clock),
+    login_guard: openLoginGuard(config, clock, openSignInsElsewhere(instances, { store, clock, tokens })),
     secrets,
     background,
     observe: metrics.observeOperation.bind(metrics),
@@ -117,39 +125,59 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     accepted_usage: opened.accepted,
     documents,
     guards,
-    request_limiter: new RateLimiter(config.rate_limit_requests),
+    instances,
+    request_limiter: new RateLimiter(() => shareOf(instances, config.rate_limit_requests)),
     secrets,
-    refusals: new Refusals(config),
+    refusals: new Refusals(config, (limit) => shareOf(instances, limit)),
     background,
-    authenticate: (token, q = store.read) => authenticate(q, tokens, token, clock.now()),
-    authenticateAccessToken: (token) => authenticateAccessToken(store.read, token, clock.now()),
+    ...credentialChecks(services),
     openClaim: (request) => new StoredClaim(store, request),
-    openContext: contextsOf(services, clock),
-    watch: () => watch.begin(),
+    openContext: contextsOf(services),
+    async watch() {
+      await watch.begin();
+      await instances.begin();
+    },
     async close() {
       await watch.end();
       await background.stop();
+      await instances.end();
       await opened.close();
       await store.close();
     },
   };
 }
 
+/** Finds out who calls, at the current time. */
+function credentialChecks({
+  tokens,
+  ...services
+}: Pick<Context, "store" | "clock" | "background" | "log"> & {
+  tokens: Parameters<typeof authenticate>[1];
+}): Pick<Deps, "authenticate" | "authenticateSession" | "authenticateAccessToken"> {
+  const { store, clock } = services;
+  return {
+    authenticate: (token, q = store.read) => authenticate(q, tokens, token, clock.now()),
+    authenticateSession: (token, q = store.read) =>
+      authenticateSession(services, token, { q, now: clock.now() }),
+    authenticateAccessToken: (token) => authenticateAccessToken(store.read, token, clock.now()),
+  };
+}
+
 /** Opens the context of a call, at the current time. */
 function contextsOf(
-  services: Omit<Context, "claim" | "actor" | "origin" | "request_id" | "address" | "now">,
-  clock: Clock,
+  services: Omit<Context, "claim" | "stop" | "actor" | "origin" | "request_id" | "address" | "now">,
 ): Deps["openContext"] {
   return (caller) => ({
     ...services,
     claim: caller.claim ?? null,
+    stop: caller.stop ?? (() => undefined),
     actor: caller.actor,
     origin: caller.origin,
     request_id: caller.request_id,
     get address() {
       return typeof caller.address === "function" ? caller.address() : caller.address;
     },
-    now: clock.now(),
+    now: services.clock.now(),
   });
 }
 
@@ -164,12 +192,14 @@ async function openLimits(
 }
 
 /** Opens both stores, and compares the clock with what they know. Errors: throws, with neither of them open. */
-async function openStores(config: Config, options: OpenOptions, watch: Watch, log: Log) {
+async function openStores(config: Config, own: OwnPlace, options: OpenOptions, watch: Watch, log: Log) {
   const { accept_usage = false, without_stores = false } = options;
   const { without_usage = without_stores } = options;
   if (without_stores) return { store: UNOPENED_STORE, opened: await unopenedUsage() };
   const { clock, guards } = watch;
-  const store = await openTransactional(config, options.backed_up);
+  const { backed_up = false, is_scratch = false } = options;
+  const session_name = own.url === null ? "meterhouse" : sessionNameOf(own);
+  const store = await openTransactional(config, { backed_up, is_scratch, session_name });
   try {
     await watch.compare(store);
     const checkRoom = () => guards.disk.check();
@@ -201,10 +231,13 @@ function takeDataDir(data_dir: string, log: Log): void {
 }
 
 /** Errors: throws one that names the database, without its password. */
-async function openTransactional(config: Config, backed_up = false): Promise<Store> {
+async function openTransactional(
+  config: Config,
+  session: { backed_up: boolean; is_scratch: boolean; session_name: string },
+): Promise<Store> {
   const { database_url, data_dir } = config;
   try {
-    return await openStore({ ...config, backed_up, ships_log: config.backup_log !== null }, CONSTRAINTS);
+    return await openStore({ ...config, ...session, ships_log: config.backup_log !== null }, CONSTRAINTS);
   } catch (error) {
     if (database_url === null && isDamage(error))
       throw damagedAtStart(`The database ${join(data_dir, "meterhouse.sqlite")}`, error);

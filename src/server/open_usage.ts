@@ -87,6 +87,7 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
   const usage: UsageStore = {
     running_totals: {
       last_seq: 0,
+      counts: { watches: 0, uncertain: 0 },
       watch: () => {
         throw unopened();
       },
@@ -99,6 +100,8 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
     stage: failUnopened,
     search: failUnopened,
     aggregate: failUnopened,
+    series: failUnopened,
+    seriesFrames: failUnopened,
     metadataKeys: failUnopened,
     totals: failUnopened,
     measure: failUnopened,
@@ -110,6 +113,7 @@ export async function unopenedUsage(): Promise<UsageStoreHandle> {
     monthDigests: failUnopened,
     check: failUnopened,
     rebuildSums: failUnopened,
+    findStored: failUnopened,
     findUnerased: failUnopened,
     erase: failUnopened,
     sinceOf: () => 0,

@@ -1,11 +1,12 @@
 import { Cron } from "croner";
 import type { Deps } from "../app/deps.ts";
 import { AppError } from "../core/errors.ts";
+import { nextTurn } from "../core/chunk.ts";
 import { withTimeout } from "../core/time.ts";
 import { FairWork } from "../core/fair_scheduler.ts";
 import { span } from "../core/trace.ts";
-import { jobFailures, jobSeconds, rememberSuccess } from "./job_runs/metrics.ts";
-import { saveSuccess } from "./job_runs/queries.ts";
+import { intervalOf, jobFailures, jobSeconds, rememberSuccess } from "./job_runs/metrics.ts";
+import { findLastBeginning, saveSuccess } from "./job_runs/queries.ts";
 import { type Job, JOBS } from "./jobs.ts";
 import { listCompanies } from "../tenancy/companies/queries.ts";
 
@@ -27,9 +28,20 @@ export async function runJob(deps: Deps, job: Job, onFailure?: OnFailure): Promi
     if (await runForAll(deps, job, due, onFailure)) rememberSuccess(job.name, deps.clock.now());
     return true;
   }
+  return runUnderLock(deps, job, onFailure);
+}
+
+async function runUnderLock(
+  deps: Deps,
+  job: Job,
+  onFailure?: OnFailure,
+  isDone: () => Promise<boolean> = () => Promise.resolve(false),
+): Promise<boolean> {
   const lock = await deps.store.lock(`job ${job.name}`);
   if (lock === null) return false;
   try {
+    if (await isDone()) return false;
+    const began = deps.clock.now();
     const runAll = async () =>
       runForAll(
         deps,
@@ -37,11 +49,21 @@ export async function runJob(deps: Deps, job: Job, onFailure?: OnFailure): Promi
         (await listCompanies(deps.store.read)).map(({ id }) => id),
         onFailure,
       );
-    if (await (job.whole ? runFor(deps, job, null, onFailure) : runAll())) await saveRun(deps, job);
+    if (await (job.whole ? runFor(deps, job, null, onFailure) : runAll())) await saveRun(deps, job, began);
   } finally {
     await lock.release();
   }
   return true;
+}
+
+/**
+ * Whether another instance has run a job at this time of its: their timers are some seconds apart. One that failed there
+ * is tried here.
+ */
+async function hasRunElsewhere({ instances, store, clock }: Deps, job: Job): Promise<boolean> {
+  if (instances.url === null) return false;
+  const began = await findLastBeginning(store.read, job.name);
+  return began !== null && clock.now().since(began).total("seconds") < intervalOf(job) / 2;
 }
 
 /** Whether it ended well for every company. */
@@ -53,9 +75,35 @@ async function runForAll(
 ): Promise<boolean> {
   let succeeded = 0;
   await new FairWork(job.at_once ?? 1).finish(companies, async (id) => {
-    if (await runFor(deps, job, id, onFailure)) succeeded++;
+    if (await runForCompany(deps, job, id, onFailure)) succeeded++;
   });
   return succeeded === companies.length;
+}
+
+/**
+ * Whether it ended well, or another instance is at it: those that look for what is due all find the same, and one does
+ * it.
+ */
+async function runForCompany(
+  deps: Deps,
+  job: Job,
+  company_id: number,
+  onFailure?: OnFailure,
+): Promise<boolean> {
+  if (!job.due || deps.instances.url === null) return runFor(deps, job, company_id, onFailure);
+  try {
+    const lock = await deps.store.lock(`job ${job.name} of company ${company_id}`);
+    if (lock === null) return true;
+    try {
+      return await runFor(deps, job, company_id, onFailure);
+    } finally {
+      await lock.release();
+    }
+  } catch (error) {
+    deps.log.error({ err: error, job: job.name, company_id }, "job failed");
+    onFailure?.(company_id, error);
+    return false;
+  }
 }
 
 /** Whether it ended well. */
@@ -88,9 +136,9 @@ async function runFor(
 }
 
 /** Records that a job ended well; where that fails it looks as if the job had not run. */
-async function saveRun({ store, clock, log }: Deps, job: Job): Promise<void> {
+async function saveRun({ store, clock, log }: Deps, job: Job, began: Temporal.Instant): Promise<void> {
   await store
-    .tx((q) => saveSuccess(q, job.name, clock.now()))
+    .tx((q) => saveSuccess(q, job.name, { began, ended: clock.now() }))
     .catch((error: unknown) => log.warn({ err: error, job: job.name }, "the end of a job is not recorded"));
 }
 
@@ -105,28 +153,36 @@ export function startJobs(deps: Deps): () => Promise<void> {
       if (await withTimeout(stopped.promise, WAIT_MS)) return false;
     return true;
   };
-  const work = async (job: Job): Promise<void> => {
+  const work = async (job: Job, is_start: boolean): Promise<void> => {
     if (!(await mayBegin(job))) return;
     const share = shares.get(job);
+    if (!job.due && !is_start) {
+      await runUnderLock(deps, job, undefined, () => hasRunElsewhere(deps, job));
+      return;
+    }
     if (!job.due || !job.at_once || !share) return void (await runJob(deps, job));
     // What is under way goes on while the next second looks for others.
     const due = await job.due(deps.store.read, deps.clock.now());
     if (due.length === 0) rememberSuccess(job.name, deps.clock.now());
     share.begin(due, async (id) => {
-      if (await runFor(deps, job, id)) rememberSuccess(job.name, deps.clock.now());
+      if (await runForCompany(deps, job, id)) rememberSuccess(job.name, deps.clock.now());
     });
   };
-  const start = async (job: Job): Promise<void> => {
-    const run = work(job).catch((error) => deps.log.error({ err: error, job: job.name }, "job failed"));
+  const start = async (job: Job, is_start = false): Promise<void> => {
+    // Many are due at the same second: requests get their turn between any two.
+    const run = nextTurn()
+      .then(() => work(job, is_start))
+      .catch((error) => deps.log.error({ err: error, job: job.name }, "job failed"));
     running.add(run);
     await run;
     running.delete(run);
   };
-  const timers = JOBS.map((job) => {
+  const jobs = JOBS.filter(({ among_several = false }) => !among_several || deps.instances.url !== null);
+  const timers = jobs.map((job) => {
     const name = `${job.name} ${crypto.randomUUID()}`;
     return new Cron(job.cron, { utcOffset: 0, protect: true, name }, () => start(job));
   });
-  for (const job of JOBS) if (job.runs_at_start) void start(job);
+  for (const job of JOBS) if (job.runs_at_start) void start(job, true);
   return async () => {
     for (const timer of timers) timer.stop();
     stopped.resolve(true);

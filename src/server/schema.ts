@@ -43,6 +43,7 @@ import { CONSENT_CONSTRAINTS, consentTable } from "../loans/consents/tables.ts";
 import { LOAN_DOCUMENT_CONSTRAINTS, loanDocumentTable } from "../loans/documents/tables.ts";
 import { LOAN_PROGRAM_CONSTRAINTS, loanProgramTable } from "../loans/programs/tables.ts";
 import { debitHoldTable } from "../emandate/holds/tables.ts";
+import { instanceTable } from "./instances/tables.ts";
 import { jobRunTable } from "./job_runs/tables.ts";
 import { mandateFlagTable } from "../emandate/flags/tables.ts";
 import { mandateOrderTable } from "../emandate/orders/tables.ts";
@@ -51,17 +52,24 @@ import { mandateEventTable, mandateTable } from "../emandate/mandates/tables.ts"
 import { METER_CONSTRAINTS, meterTable } from "../billing/meters/tables.ts";
 import { personErasureTable } from "../people/tables.ts";
 import { simulationRowTable, simulationTable } from "../billing/simulations/tables.ts";
+import { runningBillTable } from "../billing/running_bills/tables.ts";
 import { productTable } from "../billing/products/tables.ts";
-import { endedTokenTable } from "../access/sessions/tables.ts";
+import { browserSessionTable } from "../access/browser_sessions/tables.ts";
+import { userLinkTable } from "../access/user_links/tables.ts";
+import { endedTokenTable, signInCountTable } from "../access/sessions/tables.ts";
 import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscriptions/tables.ts";
 import { usageErasedIdsTable, usageErasureTable } from "../usage/erasures/tables.ts";
 import { usageRetentionTable } from "../usage/retention/tables.ts";
 import { usageImportTable } from "../usage/import/tables.ts";
+import { usageViewTable } from "../usage/views/tables.ts";
 import { usageLinkTable } from "../usage/store_link/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
 import { webhookLogTable } from "../webhooks/deliveries/tables.ts";
 import { webhookTable } from "../webhooks/endpoints/tables.ts";
 import { reservationTable } from "../entitlements/reservations/tables.ts";
+import { alertTable } from "../billing/features/alert_tables.ts";
+import { alertFiringTable } from "../entitlements/alerts/tables.ts";
+import { spendLimitTable } from "../entitlements/spend_limits/tables.ts";
 import { schemeCallbackTable } from "../emandate/results/tables.ts";
 
 /** Every table of Meterhouse by its name in the database. */
@@ -76,7 +84,10 @@ export const TABLES = {
   subscriptions: subscriptionTable,
   features: featureTable,
   subscription_entitlements: subscriptionEntitlementTable,
+  spend_limits: spendLimitTable,
   usage_reservations: reservationTable,
+  alerts: alertTable,
+  alert_firings: alertFiringTable,
   add_ons: addOnTable,
   subscription_add_ons: subscriptionAddOnTable,
   client_billing_profiles: billingProfileTable,
@@ -89,7 +100,9 @@ export const TABLES = {
   unbilled_usage: unbilledUsageTable,
   unbilled_usage_checks: unbilledUsageCheckTable,
   billing_records: billingRecordTable,
+  running_bills: runningBillTable,
   usage_imports: usageImportTable,
+  usage_views: usageViewTable,
   usage_erasures: usageErasureTable,
   usage_erased_ids: usageErasedIdsTable,
   usage_retentions: usageRetentionTable,
@@ -104,6 +117,9 @@ export const TABLES = {
   authorization_tokens: authorizationTokenTable,
   api_keys: apiKeyTable,
   ended_tokens: endedTokenTable,
+  sign_in_counts: signInCountTable,
+  browser_sessions: browserSessionTable,
+  user_links: userLinkTable,
   idempotency_keys: idempotencyKeyTable,
   webhooks: webhookTable,
   webhook_logs: webhookLogTable,
@@ -117,6 +133,7 @@ export const TABLES = {
   collection_runs: collectionRunTable,
   mandate_orders: mandateOrderTable,
   job_runs: jobRunTable,
+  instances: instanceTable,
   mandate_flags: mandateFlagTable,
   scheme_callbacks: schemeCallbackTable,
   debit_holds: debitHoldTable,

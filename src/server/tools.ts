@@ -1,11 +1,14 @@
-import type { Tool } from "../mcp/tool.ts";
+import { TOOLSETS, type Toolset } from "../core/toolsets.ts";
+import type { Tool, ToolInSet } from "../mcp/tool.ts";
 import { billingTools } from "../billing/tools.ts";
 import { billingModelTools } from "../billing/billing_models/tools.ts";
 import { myRecordTools, recordTools } from "../billing/records/tools.ts";
 import { runTools } from "../billing/runs/tools.ts";
 import { clientTools } from "../billing/clients/tools.ts";
 import { collectionTools } from "../emandate/collections/tools.ts";
-import { creditTools, myCreditTools } from "../billing/credits/tools.ts";
+import { myCreditTools } from "../billing/credits/tools.ts";
+import { simulationTools } from "../billing/simulations/tools.ts";
+import { checkTools } from "../entitlements/checks/tools.ts";
 import { emandateConfigTools } from "../emandate/merchant_config/tools.ts";
 import { emandateCustomerTools } from "../emandate/customers/tools.ts";
 import { emandateProductTools } from "../emandate/products/tools.ts";
@@ -20,6 +23,8 @@ import { mandateFlagTools } from "../emandate/flags/tools.ts";
 import { paymentTools } from "../emandate/payments/tools.ts";
 import { mandateTools } from "../emandate/mandates/tools.ts";
 import { migrationTools } from "../billing/billing_model_migrations/tools.ts";
+import { figureTools } from "../overview/tools.ts";
+import { changePreviewTools } from "../billing/previews/tools.ts";
 import { planChangeTools } from "../billing/billing_model_changes/tools.ts";
 import { catalogTools } from "../billing/catalog_tools.ts";
 import { meterTools } from "../billing/meters/tools.ts";
@@ -28,39 +33,49 @@ import { mySubscriptionTools, subscriptionTools } from "../billing/subscriptions
 import { myUsageTools, usageTools } from "../usage/tools.ts";
 import { deliveryTools } from "../webhooks/deliveries/tools.ts";
 
+/** The tools that users grant together. */
+const BY_TOOLSET: Record<Toolset, readonly Tool[]> = {
+  billing: [
+    ...clientTools,
+    ...catalogTools,
+    ...billingModelTools,
+    ...billingTools,
+    ...subscriptionTools,
+    ...changePreviewTools,
+    ...planChangeTools,
+    ...figureTools,
+    ...migrationTools,
+    ...recordTools,
+    ...runTools,
+    ...simulationTools,
+    ...formTools,
+    ...mySubscriptionTools,
+    ...myCreditTools,
+    ...myRecordTools,
+    ...myFormTools,
+  ],
+  usage: [...usageTools, ...meterTools, ...checkTools, ...myUsageTools],
+  debits: [
+    ...emandateConfigTools,
+    ...emandateProductTools,
+    ...emandateCustomerTools,
+    ...mandateTools,
+    ...paymentTools,
+    ...collectionTools,
+    ...scenarioTools,
+    ...mandateFlagTools,
+  ],
+  loans: [
+    ...loanApplicationTools,
+    ...loanDocumentTools,
+    ...consentTools,
+    ...loanProgramTools,
+    ...consentDefinitionTools,
+  ],
+  webhooks: [...deliveryTools, ...loanWebhookTools],
+};
+
 /** Every tool, in the order in which they are listed. */
-export const TOOLS: readonly Tool[] = [
-  ...clientTools,
-  ...catalogTools,
-  ...meterTools,
-  ...billingModelTools,
-  ...billingTools,
-  ...subscriptionTools,
-  ...planChangeTools,
-  ...migrationTools,
-  ...creditTools,
-  ...usageTools,
-  ...recordTools,
-  ...runTools,
-  ...deliveryTools,
-  ...formTools,
-  ...emandateConfigTools,
-  ...emandateProductTools,
-  ...emandateCustomerTools,
-  ...mandateTools,
-  ...paymentTools,
-  ...collectionTools,
-  ...scenarioTools,
-  ...mandateFlagTools,
-  ...loanApplicationTools,
-  ...loanDocumentTools,
-  ...consentTools,
-  ...loanProgramTools,
-  ...consentDefinitionTools,
-  ...loanWebhookTools,
-  ...mySubscriptionTools,
-  ...myCreditTools,
-  ...myUsageTools,
-  ...myRecordTools,
-  ...myFormTools,
-];
+export const TOOLS: readonly ToolInSet[] = TOOLSETS.flatMap((toolset) =>
+  BY_TOOLSET[toolset].map((tool) => ({ ...tool, toolset })),
+);

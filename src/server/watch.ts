@@ -1,12 +1,12 @@
-import { statfs } from "node:fs/promises";
 import { Guards } from "../app/guards.ts";
 import type { Metrics } from "../app/metrics.ts";
 import type { Config } from "../core/config.ts";
-import { DiskReserve, freeDiskOf, type ReadFree } from "../core/disk_reserve.ts";
+import { DiskReserve, diskOf, type ReadDisk } from "../core/disk_reserve.ts";
 import { GuardedClock, type ReadClocks, TRUSTED } from "../core/guarded_clock.ts";
 import type { Log } from "../core/log.ts";
-import { type Clock, later } from "../core/time.ts";
+import { type Clock, later, systemClock } from "../core/time.ts";
 import type { Store } from "../store/store.ts";
+import { FollowedClock } from "./follow_database_clock.ts";
 import { readAccepted, takeAcceptance, writeAccepted } from "./clock_files.ts";
 import { findNewestRecord } from "./newest_record_queries.ts";
 
@@ -18,7 +18,7 @@ const SERVER_MS = { held: 1_000, trusted: 60_000 };
 interface WatchOptions {
   clock?: Clock;
   machine_clocks?: ReadClocks;
-  free_disk?: ReadFree;
+  disk?: ReadDisk;
 }
 
 /** Watches the disk and the clock of the machine. Decisions 0197, 0198. */
@@ -26,6 +26,8 @@ export class Watch {
   readonly clock: Clock;
   readonly guards: Guards;
   readonly #guarded: GuardedClock | null;
+  /** In place of the machine's clock, where there are several instances. */
+  readonly #followed: FollowedClock | null;
   readonly #data_dir: string;
   readonly #log: Log;
   #store: Store | null = null;
@@ -35,22 +37,29 @@ export class Watch {
   #asked_ms = -SERVER_MS.trusted;
 
   constructor(config: Config, log: Log, options: WatchOptions) {
-    const { free_disk = freeDiskOf(config.data_dir) } = options;
+    const { disk: readDisk = diskOf(config.data_dir) } = options;
     this.#data_dir = config.data_dir;
     this.#log = log;
-    const disk = new DiskReserve(config.disk_reserve_bytes, free_disk, (is_low, free_bytes) => {
+    const disk = new DiskReserve(config.disk_reserve_bytes, readDisk, (is_low, free_bytes) => {
       if (is_low) log.error({ free_bytes }, "the disk is almost full: writes wait, reads go on");
       else log.info({ free_bytes }, "the disk has room again: writes go on");
     });
-    const guarded = new GuardedClock(options.machine_clocks, (problem) => this.#tell(problem));
-    this.#guarded = options.clock ? null : guarded;
-    this.clock = options.clock ?? guarded;
-    this.guards = new Guards(disk, this.#guarded ?? TRUSTED);
+    const { clock, machine_clocks } = options;
+    const is_one_of_several = config.instance_url !== null;
+    this.#followed = !clock && is_one_of_several ? new FollowedClock(log, machine_clocks) : null;
+    this.#guarded =
+      !clock && !is_one_of_several
+        ? new GuardedClock(machine_clocks, (problem) => this.#tell(problem))
+        : null;
+    const watched = this.#followed?.clock ?? this.#guarded;
+    this.clock = clock ?? watched ?? systemClock;
+    this.guards = new Guards(disk, watched ?? TRUSTED);
   }
 
   /** Compares the clock at the start: with the database server's, or with what is on record. */
   async compare(store: Store): Promise<void> {
     this.#store = store;
+    await this.#followed?.ask(store);
     const guarded = this.#guarded;
     if (guarded === null || (await this.#askServer(guarded))) return;
     const newest = await findNewestRecord(store.read);
@@ -61,6 +70,7 @@ export class Watch {
 
   async begin(): Promise<void> {
     await this.guards.disk.watch();
+    this.#followed?.begin();
     if (this.#guarded !== null) this.#plan(this.#guarded);
   }
 
@@ -69,23 +79,26 @@ export class Watch {
     this.guards.disk.stop();
     clearTimeout(this.#timer);
     await this.#looking;
+    await this.#followed?.end();
   }
 
   expose(metrics: Metrics): void {
     const { disk } = this.guards;
+    // By the last look: under load a question to the disk waits for a thread, longer than a scrape would.
     metrics.gauge(
       "meterhouse_disk_free_bytes",
       "Free disk in DATA_DIR, as it was at the last look",
-      () => disk.free_bytes,
+      () => disk.seen.free_bytes,
     );
-    metrics.gauge("meterhouse_disk_bytes", "Size of the disk of DATA_DIR", async () => {
-      const { blocks, bsize } = await statfs(this.#data_dir);
-      return blocks * bsize;
-    });
+    metrics.gauge(
+      "meterhouse_disk_bytes",
+      "Size of the disk of DATA_DIR, as it was at the last look",
+      () => disk.seen.size_bytes,
+    );
     metrics.gauge(
       "meterhouse_clock_offset_seconds",
       "How far the clock is from the database server's, or from where the process expects it",
-      () => (this.#guarded?.offset_ms ?? 0) / 1_000,
+      () => ((this.#followed?.clock ?? this.#guarded)?.offset_ms ?? 0) / 1_000,
     );
   }
 

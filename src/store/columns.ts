@@ -1,3 +1,4 @@
+import { type SQL, sql } from "drizzle-orm";
 import type { PgColumn, ReferenceConfig } from "drizzle-orm/pg-core";
 import { type IsoInstant, iso } from "../core/time.ts";
 import type { PostgresColumns } from "./columns.postgres.ts";
@@ -31,6 +32,11 @@ export function columnKit(columns: PostgresColumns): ColumnKit {
     ref: (name, table, actions) => columns.integer(name).references(() => kit.use(table).id, actions),
   };
   return kit;
+}
+
+/** What an index is by so that `startingWith` finds a text by it. */
+export function lowerOrder(k: ColumnKit, column: PgColumn): SQL {
+  return k.dialect === "postgres" ? sql`lower(${column}) COLLATE "C"` : sql`lower(${column})`;
 }
 
 /** The two stamps of every record; queries set updated_at from the call's `now`. */

@@ -11,6 +11,15 @@ export function sqlState(error: unknown): string | undefined {
     .find((code) => code !== undefined);
 }
 
+/** What databases say of a row that others refer to. */
+const REFERENCED: ReadonlySet<string | undefined> = new Set([
+  "23503", // foreign_key_violation
+  "SQLITE_CONSTRAINT_FOREIGNKEY",
+]);
+
+/** Whether an error is that other rows refer to the one that would go, or that one does not exist that is referred to. */
+export const isReferenced = (error: unknown): boolean => REFERENCED.has(sqlState(error));
+
 interface DatabaseError {
   code?: string;
   message: string;
@@ -27,7 +36,7 @@ export function constraintError(
   uniqueIndexOf: (columns: string) => string | undefined = () => undefined,
 ): AppError | null {
   for (const cause of causes(error)) {
-    if (cause.code === "23503" || cause.code === "SQLITE_CONSTRAINT_FOREIGNKEY") {
+    if (REFERENCED.has(cause.code)) {
       return new AppError("conflict", "Cannot do this: other records refer to this one", { cause: error });
     }
     // A trigger says the name of the rule that it keeps.

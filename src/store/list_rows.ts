@@ -1,4 +1,4 @@
-import { and, eq, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
+import { and, asc, desc, eq, getTableColumns, getTableName, type SQL, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import type { TObject } from "@sinclair/typebox";
 import type { Slice } from "../core/pagination.ts";
@@ -51,6 +51,17 @@ export function matching<T extends PgTable>(
       return eq(column, value);
     }),
   );
+}
+
+/** The order that a list's `sort` names, ties by id; texts whatever their case. Without one by id. */
+export function orderOf(table: PgTable & { id: PgColumn }, sort: string | undefined): SQL[] {
+  if (sort === undefined) return [asc(table.id)];
+  const columns: Record<string, PgColumn> = getTableColumns(table);
+  const column = columns[sort.replace("-", "")];
+  if (!column) throw new Error(`Cannot sort ${getTableName(table)} by ${sort}: it has no such column`);
+  const by =
+    column.dataType === "string" && !column.name.endsWith("_at") ? sql`lower(${column})` : sql`${column}`;
+  return [sort.startsWith("-") ? desc(by) : asc(by), asc(table.id)];
 }
 
 /** One page of a table's rows, and how many there are in all. */

@@ -15,7 +15,7 @@ export class SessionLocks {
   readonly #taken = new Map<string, (() => void) | null>();
   #closing = false;
 
-  constructor(url: string, backoff: (attempt: number) => number) {
+  constructor(url: string, backoff: (attempt: number) => number, session_name: string) {
     this.#connect = () =>
       postgres(url, {
         max: 1,
@@ -28,7 +28,7 @@ export class SessionLocks {
         onnotice: () => undefined,
         fetch_types: false,
         onclose: () => this.#lose(),
-        connection: KEEPALIVE,
+        connection: { ...KEEPALIVE, application_name: session_name },
       });
     this.#sql = this.#connect();
   }

@@ -7,8 +7,12 @@ export interface StoreLocation {
   data_dir: string;
   /** The operator's word that a fresh backup is there, for an upgrade that there is no way back from. */
   backed_up?: boolean;
+  /** The name that sessions of PostgreSQL have. */
+  session_name?: string;
   /** Whether SQLite's log is to be shipped, which leaves it to whoever does. */
   ships_log?: boolean;
+  /** Whether SQLite may lose what it committed in a power cut, until it is closed: for what is then made anew. */
+  is_scratch?: boolean;
 }
 
 /**
@@ -21,5 +25,5 @@ export async function openStore(location: StoreLocation, constraints: Constraint
     return openSqlite(`${location.data_dir}/meterhouse.sqlite`, constraints, location);
   }
   const { openPostgres } = await import("./postgres.ts");
-  return openPostgres(location.database_url, constraints, location.backed_up);
+  return openPostgres(location.database_url, constraints, location);
 }

@@ -25,12 +25,12 @@ const kit = columnKit(sqliteColumns);
 
 /**
  * Opens (and makes, and migrates) the SQLite file. One writer behind a queue, one read-only connection. With `ships_log`
- * the log is left to whoever ships it.
+ * the log is left to whoever ships it; with `is_scratch` only its close waits for the disk.
  */
 export async function openSqlite(
   file: string,
   constraints: Constraints,
-  { ships_log = false }: { ships_log?: boolean } = {},
+  { ships_log = false, is_scratch = false }: { ships_log?: boolean; is_scratch?: boolean } = {},
 ): Promise<Store> {
   mkdirSync(dirname(file), { recursive: true });
   const problem = await logProblem(`${file}-wal`);
@@ -38,7 +38,7 @@ export async function openSqlite(
   const writer = connect(file, { create: true, readwrite: true });
   writer.run("PRAGMA journal_mode = WAL");
   // FULL: an answered write survives a power cut, not only a crash of the process.
-  writer.run("PRAGMA synchronous = FULL");
+  writer.run(`PRAGMA synchronous = ${is_scratch ? "OFF" : "FULL"}`);
   // A checkpoint lets the next commit begin the log anew, over frames that were not shipped yet.
   if (ships_log) writer.run("PRAGMA wal_autocheckpoint = 0");
   migrateSqlite(writer);
@@ -84,6 +84,7 @@ export async function openSqlite(
     ...(ships_log ? { log: shippedLog(file, writer, commits, snapshot) } : {}),
     stats: async () => ({ waiting: commits.waiting, wal_bytes: await sizeOf(`${file}-wal`) }),
     serverTime: async () => null,
+    endSessions: async () => 0,
     check: () => quickCheck(file),
     async ping() {
       reader.query("SELECT 1").get();
@@ -92,6 +93,7 @@ export async function openSqlite(
       await commits.idle();
       snapshot.end();
       reader.close();
+      writer.run("PRAGMA synchronous = FULL");
       // SQLite itself does it when the last connection closes; beside a server that ships the log nobody may.
       if (!ships_log) writer.run("PRAGMA wal_checkpoint(TRUNCATE)");
       writer.close();

@@ -84,6 +84,11 @@ export interface Store {
   stats(): Promise<StoreState>;
   /** The time of the database server, by a clock of its own; null where there is none. Errors: as `ping`. */
   serverTime(): Promise<Temporal.Instant | null>;
+  /**
+   * Ends the sessions that a process opened under a name, with their locks and transactions, on PostgreSQL; returns how
+   * many there were. For a process that hangs.
+   */
+  endSessions(name: string): Promise<number>;
   /** What is wrong with the structure of the database's file: nothing, or the first problems. It reads all of it. */
   check(): Promise<string[]>;
   /** Whether the database answers. Errors: throws when it does not. */

@@ -13,6 +13,7 @@ export const UNOPENED_STORE: Store = {
   lock: failUnopened,
   stats: failUnopened,
   serverTime: failUnopened,
+  endSessions: failUnopened,
   check: failUnopened,
   ping: failUnopened,
   close: async () => undefined,

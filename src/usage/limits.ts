@@ -4,9 +4,25 @@ export const LIMITS = {
   usage_filter_ids: 1_000,
   usage_search_limit: 200,
   usage_search_limit_default: 50,
+  /** Groups that have rows of their own in a table of sums, unless its limit says otherwise. */
+  usage_table_groups: 50,
   usage_groups: 10_000,
   /** Groups by subscription that are read to be folded into groups by client or product. */
   usage_groups_folded: 100_000,
+  /** Buckets of a series: at most so many by itself, and as asked for. */
+  usage_series_buckets_auto: 400,
+  usage_series_buckets: 1_500,
+  /** Groups of a series that are named; the others are one. */
+  usage_series_groups: 50,
+  usage_series_groups_default: 8,
+  usage_filters: 20,
+  usage_filter_values: 100,
+  /** Events that a frame of a streamed series reads more than the one before. */
+  usage_series_slice: 1_000_000,
+  usage_values: 100,
+  usage_values_default: 20,
+  /** Saved views of one user, and of a company for all. */
+  usage_views: 200,
   usage_search_text_length: 200,
   usage_cursor_length: 500,
   /** A metadata key that groups, lists or filters, and the value to filter by. */

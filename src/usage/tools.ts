@@ -1,29 +1,31 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TObject, Type } from "@sinclair/typebox";
 import type { Context } from "../app/context.ts";
 import { call } from "../app/operation.ts";
 import { nullable, PageMeta } from "../core/schema.ts";
 import { createExportLink } from "./export/export_links.ts";
-import { MetadataKeys, SearchUsage, UsageAggregation, UsageEvent } from "./search/model.ts";
+import { FoundUsage, MetadataKeys, SearchUsage, SumUsage, UsageTable } from "./search/model.ts";
 import { listMetadataKeys, searchUsage } from "./search/service.ts";
+import { tabulateUsage } from "./search/table_service.ts";
+import { data } from "../http/responses.ts";
 import { action } from "../mcp/shapes.ts";
 import { tool } from "../mcp/tool.ts";
-import { describe } from "../mcp/wire_schema.ts";
+import { describe, describeAll, describeOnly } from "../mcp/wire_schema.ts";
 
 const given = SearchUsage.properties;
 
 /** The filter of events, the same for search and export. */
 const eventFilter = {
-  relative: describe(given.relative, "A window up to now, or a calendar month in the company's zone"),
-  start_time: describe(given.start_time, "From this Unix time in milliseconds on; not with relative"),
-  end_time: describe(given.end_time, "Before this Unix time in milliseconds; not with relative"),
+  relative: describeOnly(given.relative, "Hours or days up to now, or by the company's calendar"),
+  start_time: describe(given.start_time, "From this instant on; not with relative"),
+  end_time: describe(given.end_time, "Before this instant; not with relative"),
   subscription_ids: describe(given.subscription_ids, "Only these subscriptions"),
-  external_subscription_ids: describe(
+  external_subscription_ids: describeOnly(
     given.external_subscription_ids,
     "Only these, by your own system's ids",
   ),
   product_ids: describe(given.product_ids, "Only subscriptions to these products"),
-  metadata: describe(given.metadata, 'Only events with this metadata, such as {"region": "eu"}'),
-  metadata_search: describe(given.metadata_search, "Only events with this text in their metadata"),
+  metadata: describeOnly(given.metadata, 'Only events with these values, such as {"region": "eu"}'),
+  metadata_search: describeOnly(given.metadata_search, "Only events with this text in their metadata"),
   min_usage: describe(given.min_usage, "Only events of at least this usage"),
   max_usage: describe(given.max_usage, "Only events of at most this usage"),
 };
@@ -31,46 +33,50 @@ const eventFilter = {
 const clientFilter = { client_ids: describe(given.client_ids, "Only subscriptions of these clients") };
 
 /** Shorter than the schema of every alternative, which its description lists. */
-const GROUP_BY = {
-  anyOf: [{ type: "string" }, { type: "array", items: { type: "string" }, minItems: 2, maxItems: 2 }],
-};
+const GROUP_BY = { type: ["string", "array"], items: { type: "string" } };
 
 const searchInput = {
   ...eventFilter,
-  aggregate: describe(given.aggregate, "Sums instead of events"),
+  aggregate: describe(given.aggregate, "Sums instead of events; group_by says so, too"),
   group_by: {
-    ...describe(given.group_by, "What to group the sums by; without it, one row for all"),
+    ...describeOnly(
+      SumUsage.properties.group_by,
+      "subscription, client, product, day, hour, month or metadata:<key>, or a list of up to three",
+    ),
     "x-schema": GROUP_BY,
   },
   sort_by: describe(given.sort_by, "Default timestamp; for sums, the total"),
   sort_order: describe(given.sort_order, "Default desc"),
-  limit: describe(given.limit, "Events per page, default 50; for sums, how many groups, default all"),
-  cursor: describe(given.cursor, "Only for events"),
+  limit: describe(given.limit, "Events, or groups with rows; default 50"),
+  cursor: describeOnly(given.cursor, "meta.next_cursor of the page before"),
 };
 
-/** Events or sums, distinguished by their fields; sums have `meta` when a limit was given. */
+/** Events, or sums as a table. */
 const UsageAnswer = Type.Object({
-  data: Type.Array(Type.Union([UsageEvent, UsageAggregation])),
+  data: Type.Union([FoundUsage.anyOf[0].properties.data, FoundUsage.anyOf[1].properties.data, UsageTable]),
   meta: Type.Optional(Type.Object({ ...PageMeta.properties, next_cursor: nullable(Type.String()) })),
 });
 
 const SEARCH =
-  "For questions such as usage by model this month, set aggregate and group_by (up to two, such as day and metadata:model); for single events leave aggregate out and follow meta.next_cursor. Sums are exact.";
+  "For questions such as usage by model this month, group_by (up to three, such as day and metadata:model): the answer is a table with its total, the largest groups in rows, the rest as others, and all days where day stands alone. For single events leave group_by out. Sums are exact.";
 
-/** Searches events or sums. REST returns all sums; here a limit cuts them off. */
-async function searchOf(ctx: Context, { limit, ...input }: SearchUsage): Promise<Static<typeof UsageAnswer>> {
-  if (input.aggregate !== true)
-    return call(ctx, searchUsage, { ...input, ...(limit === undefined ? {} : { limit }) });
-  const found = await call(ctx, searchUsage, input);
-  if (limit === undefined) return found;
-  const total = found.data.length;
-  const meta = { page: 1, limit, total, total_pages: Math.ceil(total / limit), next_cursor: null };
-  return { data: found.data.slice(0, limit), meta };
+type Search = Static<TObject<typeof searchInput>> & { client_ids?: number[] };
+
+/** Searches events, or sums them as a table. */
+async function searchOf(
+  ctx: Context,
+  { aggregate, group_by, ...input }: Search,
+  { is_detailed }: { is_detailed: boolean },
+): Promise<Static<typeof UsageAnswer>> {
+  if (aggregate !== true && group_by === undefined) return call(ctx, searchUsage, input);
+  const { cursor: _, ...sums } = input;
+  const grouped = group_by === undefined ? {} : { group_by };
+  return data(call(ctx, tabulateUsage, { ...sums, ...grouped, has_bounds: is_detailed }));
 }
 
 const usageSearch = {
-  operations: [searchUsage],
-  details: ["min_usage", "max_usage"],
+  operations: [searchUsage, tabulateUsage],
+  details: [],
   output: UsageAnswer,
   run: searchOf,
 };
@@ -106,9 +112,12 @@ const findKeys = tool({
   ...metadataKeys,
 });
 
+/** As the search takes it, where it is described. */
+const sameFilter = describeAll(eventFilter, "As in the search");
+
 const exportInput = {
   format: describe(createExportLink.input.properties.format, "The file's format"),
-  ...eventFilter,
+  ...sameFilter,
 };
 
 const makeLink = tool({
@@ -117,7 +126,7 @@ const makeLink = tool({
   description:
     "Makes a link to a file of all usage events that a search finds, for the person to open; it works for 15 minutes and needs no sign-in, so share it with nobody else. Use it when a person wants the raw data, instead of reading page after page.",
   ...action(createExportLink),
-  input: { ...exportInput, ...clientFilter },
+  input: { ...exportInput, ...describeAll(clientFilter, "As in the search") },
 });
 
 export const usageTools = [findUsage, findKeys, makeLink];
@@ -126,7 +135,7 @@ const findMyUsage = tool({
   name: "billing_search_my_usage",
   title: "Search and sum my usage",
   description:
-    "Searches your usage events, or sums them: aggregate with group_by (up to two, such as day and metadata:model). For single events leave aggregate out and follow meta.next_cursor. billing_list_my_usage_metadata_keys lists the keys.",
+    "Searches your usage events, or sums them as a table: group_by (up to three, such as day and metadata:model). For single events leave group_by out. billing_list_my_usage_metadata_keys lists the keys.",
   ...usageSearch,
   level: "client",
   input: searchInput,

@@ -2,6 +2,7 @@ import { chunks } from "../core/chunk.ts";
 import type { Decimal } from "../core/money.ts";
 import { type Measured, readFrom } from "./meter.ts";
 import type { UsageStore } from "./port.ts";
+import { MAX_GROUPS } from "./running/window_totals.ts";
 import type { Watch, WatchedTotals } from "./running_totals.ts";
 
 /** A total that is not what the store measures. */
@@ -12,16 +13,16 @@ export interface TotalsDifference {
   measured: Decimal;
 }
 
-/** `unproved`: watches that were not certain, or need events that were removed. */
+/** `unproved`: watches that were not certain, have too many groups, or need events that were removed. */
 export interface TotalsComparison {
   compared: number;
   unproved: number;
   different: TotalsDifference[];
 }
 
-/** Watches of one query, and the parts that it may find. */
-const BATCH = 200;
-const MAX_PARTS = 1_000_000;
+/** Watches of one query, and the parts that it may find: each as many groups as have totals. */
+const BATCH = 100;
+const MAX_PARTS = BATCH * MAX_GROUPS;
 
 /**
  * Compares totals of the windows that hold an instant with what the store measures of the same events; appends go on
@@ -63,9 +64,10 @@ async function compareBatch(
     const window = { ...watched.watch.calendar.at(ms), since_ms: watched.watch.since_ms };
     const is_provable =
       watched.is_certain &&
+      watched.hasAllGroups(ms) &&
       ms >= watched.watch.from_ms &&
       readFrom(watched.watch.meter, { ...window, subscription_id: 0, use: 0 }) >= since_ms;
-    return is_provable ? [{ watch: watched.watch, window, totals: watched.groupsAt(ms) }] : [];
+    return is_provable ? [{ watch: watched.watch, window, totals: [...watched.groupsAt(ms)] }] : [];
   });
   if (kept.length === 0) return { compared: 0, different: [] };
   const uses = kept.map(({ watch: { meter, per } }) => ({

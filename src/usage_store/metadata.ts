@@ -93,6 +93,3 @@ function write(value: unknown, depth: number): string {
   const members = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return `{${members.map(([key, item]) => `${JSON.stringify(key)}:${write(item, depth + 1)}`).join(",")}}`;
 }
-
-/** What stands in place of metadata that was erased. Decision 0206. */
-export const ERASED = canonicalJson({ erased: true });

@@ -60,7 +60,18 @@ export interface MeterUse {
   readonly parts:
     | { readonly matches: readonly Readonly<Record<string, string>>[] }
     | { readonly keys: readonly string[] };
+  /** Events that one of these counts are left out. */
+  readonly except?: readonly MeterTerms[] | undefined;
 }
+
+/** The sum of all usage. */
+export const ALL_USAGE: MeterTerms = {
+  aggregation: "sum",
+  value: [{ key: "usage", times: "1" }],
+  filters: [],
+  percentile: null,
+  carry_over: false,
+};
 
 /** The events of a subscription from `start_ms` (inclusive) to `end_ms` (exclusive), Unix ms, to measure. */
 export interface MeterWindow {
@@ -92,6 +103,8 @@ export interface Measured {
   readonly quantity: Decimal;
   readonly event_count: number;
   readonly skipped_events: number;
+  /** How many of the counted events have a negative usage. */
+  readonly corrections: number;
   readonly digest: string;
 }
 
@@ -102,6 +115,8 @@ export interface MeasureQuery {
   readonly windows: readonly MeterWindow[];
   /** The parts of all windows by keys are at most so many. */
   readonly max_parts: number;
+  /** They cost half of the time; without them each is that of no events. */
+  readonly without_digests?: boolean | undefined;
   /** As of `TotalsOptions`. */
   readonly created_until_ms?: number | undefined;
   readonly last_seq?: number | undefined;

@@ -31,6 +31,16 @@ export function divideExactly(numerator: bigint, denominator: bigint): bigint {
   return numerator < 0n ? -rounded : rounded;
 }
 
+/** The metadata keys that a meter reads of an event. */
+export function metadataKeysOf({
+  value,
+  filters,
+  group_keys,
+}: Pick<MeterTerms, "value" | "filters"> & { readonly group_keys: readonly string[] }): string[] {
+  const terms = value.flatMap(({ key }) => metadataKeyOf(key) ?? []);
+  return [...new Set([...terms, ...filters.map(({ key }) => key), ...group_keys])];
+}
+
 /** Reads events for a meter, and the group of each by a metadata key. */
 export class MeterReader {
   /** Whether it needs the metadata of events. */
@@ -74,12 +84,13 @@ export class MeterReader {
 }
 
 /** Where a key is looked up: whole, then as a path. */
-interface Place {
+export interface Place {
   key: string;
   path: readonly string[] | undefined;
 }
 
-function placeOf(key: string): Place {
+/** The place of a metadata key. */
+export function placeOf(key: string): Place {
   return { key, path: key.includes(".") ? key.split(".") : undefined };
 }
 
@@ -87,7 +98,7 @@ function placeOf(key: string): Place {
 const INDEX = /^(?:0|[1-9][0-9]*)$/;
 
 /** The value at a place; undefined for none. */
-function look(object: MetadataObject, { key, path }: Place): unknown {
+export function look(object: MetadataObject, { key, path }: Place): unknown {
   if (object === null) return undefined;
   if (Object.hasOwn(object, key)) return object[key];
   if (path === undefined) return undefined;

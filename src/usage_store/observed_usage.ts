@@ -35,6 +35,8 @@ export function observedUsage(store: UsageStore): ObservedUsage {
     stage: (...given) => store.stage(...given),
     search: (...given) => question("search", () => store.search(...given)),
     aggregate: (...given) => question("aggregate", () => store.aggregate(...given)),
+    series: (...given) => question("series", () => store.series(...given)),
+    seriesFrames: (...given) => question("series_frames", () => store.seriesFrames(...given)),
     metadataKeys: (...given) => question("metadata_keys", () => store.metadataKeys(...given)),
     lastSeq: (...given) => question("last_seq", () => store.lastSeq(...given)),
     totals: (...given) => question("totals", () => store.totals(...given)),
@@ -47,6 +49,7 @@ export function observedUsage(store: UsageStore): ObservedUsage {
     check: async (company_id, timeout_ms) =>
       remember(company_id, await question("check", () => store.check(company_id, timeout_ms))),
     rebuildSums: () => store.rebuildSums(),
+    findStored: (...args) => store.findStored(...args),
     findUnerased: (...args) => store.findUnerased(...args),
     erase: (...args) => store.erase(...args),
     sinceOf: (company_id) => store.sinceOf(company_id),

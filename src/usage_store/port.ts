@@ -7,8 +7,11 @@ import type { Write } from "../core/download.ts";
 import type { Decimal } from "../core/money.ts";
 import type { EventRows } from "./event_rows.ts";
 import type { Measured, MeasureQuery } from "./meter.ts";
+import type { UsageErasures } from "./erasures.ts";
 import type { UsageRemovals } from "./removals.ts";
 import type { RunningTotals } from "./running_totals.ts";
+import type { EventFilter } from "./event_filter.ts";
+import type { UsageSeries } from "./series.ts";
 import type { CanonicalJson } from "./metadata.ts";
 
 /** The last instant that a stored timestamp may have: the end of the year 9999. The first is 0. */
@@ -46,29 +49,7 @@ export interface LoadResult extends AppendResult {
   left: number[];
 }
 
-/** A filter of events: every condition that is present must hold. */
-export interface EventFilter {
-  company_id: number;
-  /** Absent: all of the company. Empty: nothing. */
-  subscription_ids?: readonly number[] | undefined;
-  /** Inclusive, Unix ms. */
-  start_ms?: number | undefined;
-  /** Exclusive, Unix ms. */
-  end_ms?: number | undefined;
-  /**
-   * Every pair must match. The key is looked up whole first; only when the event's metadata has no such
-   * key, and the key holds dots, it is a path: each part a key of a nested object, or the index of an
-   * array element. The value found matches when it is a string equal to the given one, or a number,
-   * boolean or null whose JSON text equals it; objects and arrays never match.
-   */
-  metadata?: Readonly<Record<string, string>> | undefined;
-  /** A substring of a string value at any depth, never of a key; lower-cased on both sides; `%` is a `%`. */
-  metadata_search?: string | undefined;
-  /** Inclusive; any decimal. */
-  min_usage?: Decimal | undefined;
-  /** Inclusive; any decimal. */
-  max_usage?: Decimal | undefined;
-}
+export type { EventFilter } from "./event_filter.ts";
 
 /** One page of events. Ties are ordered by id, in the direction of `sort_order`: the order is total. */
 export interface SearchQuery extends EventFilter {
@@ -258,14 +239,8 @@ export interface KnownWindow extends UsageWindow {
   last_seq: number;
 }
 
-/** The events whose metadata is to be erased: those that meet every condition, were stored by `last_seq`, and are not erased. */
-export interface ErasureQuery
-  extends Pick<EventFilter, "company_id" | "subscription_ids" | "start_ms" | "end_ms" | "metadata"> {
-  /** Lower-case UUIDs. */
-  ids?: readonly string[] | undefined;
-  /** A result of `lastSeq`. */
-  last_seq: number;
-}
+/** The id of a stored event, and its subscription. */
+export type StoredId = Pick<StoredEvent, "id" | "subscription_id">;
 
 /** The size of the index, which has an entry for every stored event, and the state of the engine. */
 export interface StoreStats {
@@ -294,7 +269,7 @@ export interface SumsCheck {
  * already, in all or of the company. Both have `retry_after_s`. Waiting companies are served in turn: one with many
  * queries delays no other.
  */
-export interface UsageStore extends UsageRemovals {
+export interface UsageStore extends UsageRemovals, UsageErasures, UsageSeries {
   /** Totals in memory, for limits. */
   readonly running_totals: RunningTotals;
 
@@ -379,15 +354,8 @@ export interface UsageStore extends UsageRemovals {
   /** Rebuilds the sums from the events; appends wait meanwhile. */
   rebuildSums(): Promise<void>;
 
-  /** The ids of at most `limit` events to erase, in no particular order; none when all are erased. */
-  findUnerased(query: ErasureQuery, limit: number, timeout_ms: number): Promise<string[]>;
-
-  /**
-   * Replaces the metadata of the company's events of these ids by `{"erased": true}`, and resolves when that is durable.
-   * All else of them stays, and so do all sums and digests; ids that it does not have are passed over. May be repeated.
-   * Errors: unavailable when nothing was changed.
-   */
-  erase(company_id: number, ids: readonly string[]): Promise<void>;
+  /** Which of these ids (lower-case UUIDs) the company has stored, erased or not, and of which subscriptions; in no order. */
+  findStored(company_id: number, ids: readonly string[], timeout_ms: number): Promise<StoredId[]>;
 
   stats(): StoreStats;
 

@@ -45,7 +45,7 @@ export interface Total {
   readonly quantity: Decimal;
   /**
    * False until the stored events are counted: after a start, for a new watch, after the metadata that it reads was
-   * erased. `quantity` is then of some of the events.
+   * erased; and of a group that came after 10,000 others of its window. `quantity` is then of some of the events.
    */
   readonly certain: boolean;
 }
@@ -58,6 +58,8 @@ export interface GroupTotal extends Total {
 /** A watch whose totals are kept until it is closed. */
 export interface WatchedTotals {
   readonly watch: Watch;
+  /** The start of the first window that has a total: later ones than that of the watch's `from_ms` once past windows were forgotten. */
+  readonly floor_ms: number;
   /** Whether its totals are certain. */
   readonly is_certain: boolean;
   /**
@@ -65,8 +67,10 @@ export interface WatchedTotals {
    * Costs a microsecond.
    */
   at(ms: number, group?: string | null): Total;
-  /** As `at`, of all groups that have events, in no particular order. */
-  groupsAt(ms: number): GroupTotal[];
+  /** As `at`, of all groups that have events, in no particular order, each worked out when it is asked for. */
+  groupsAt(ms: number): Iterable<GroupTotal>;
+  /** Whether those are all: at most 10,000 groups of a window have totals, and none with a text over 400 characters. */
+  hasAllGroups(ms: number): boolean;
   /** Ends it: it is never certain then. */
   close(): void;
 }
@@ -83,6 +87,8 @@ export interface WatchedEvent {
 export interface RunningTotals {
   /** The totals are of the events up to this number, as `last_seq` of `MeasureQuery`. */
   readonly last_seq: number;
+  /** How many watches are set, and how many of them are not certain by now. */
+  readonly counts: { readonly watches: number; readonly uncertain: number };
   /**
    * Keeps totals from now on, in the order of `watches`. They are counted in the background, those of one call together;
    * appends go on meanwhile. Errors: throws invalid for an aggregation that has none.

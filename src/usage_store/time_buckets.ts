@@ -71,6 +71,7 @@ function utc(ms: number): string {
   return Temporal.Instant.fromEpochMilliseconds(ms).toString({ smallestUnit: "second" });
 }
 
-function gcd(a: number, b: number): number {
+/** The greatest common divisor; of 0 and another number, that number. */
+export function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }

@@ -4,6 +4,8 @@ export const LIMITS = {
   event_days: 90,
   /** Endpoints of a company, and event patterns of an endpoint. */
   webhook_endpoints: 50,
+  /** Deliveries of an endpoint that its figures are of. */
+  webhook_figures: 500,
   webhook_event_types: 100,
   /** How long saving an endpoint waits for its host to be resolved. */
   webhook_resolve_ms: 3_000,

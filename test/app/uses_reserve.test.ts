@@ -3,10 +3,18 @@ import { Glob } from "bun";
 
 // Which operations go on while the disk is almost full: decision 0197.
 
-const SIGNS_IN = ["exchange_api_key", "exchange_code", "login", "open_authorization", "refresh_tokens"];
+const SIGNS_IN = [
+  "accept_user_link",
+  "exchange_api_key",
+  "exchange_code",
+  "login",
+  "open_authorization",
+  "open_browser_session",
+  "refresh_tokens",
+];
 const AGENTS = ["refuse_authorization", "sign_in_to_authorize"];
 /** By their verb these close access or free room. */
-const CLOSES = /^(delete|end|free|prune|revoke|sweep)_|^(logout|remove_entitlement)$/;
+const CLOSES = /^(delete|end|free|prune|revoke|sweep)_|^(logout|remove_entitlement|remove_spend_limit)$/;
 
 /** The head of every operation in the sources, up to its input. */
 async function* heads(): AsyncGenerator<{ name: string; uses_reserve: boolean }> {

@@ -8,7 +8,13 @@ import { listPoints, readPoint } from "../../src/backup/points.ts";
 import { backUp } from "../../src/server/backups.ts";
 import { PER_UNIT } from "../billing/fixtures.ts";
 import { dice } from "../support/dice.ts";
-import { type CommandFolder, makePreparedFolder, run, serveHere } from "../support/process.ts";
+import {
+  type CommandFolder,
+  makePreparedFolder,
+  run,
+  serveHere,
+  TESTED_COMMAND,
+} from "../support/process.ts";
 import { addSubscription } from "../usage/fixtures.ts";
 import { addDocuments, type FullService, openFullService } from "./full_service.ts";
 import { type S3Server, startS3 } from "./s3_server.ts";
@@ -133,7 +139,7 @@ test("a backup that is killed at any of its writes leaves no point that is not w
       // Half of the time the write reaches the target all the same.
       return roll(2) === 0 ? undefined : new Response(null, { status: 500 });
     };
-    const child = Bun.spawn(["bun", "src/main.ts", "backup"], {
+    const child = Bun.spawn([...TESTED_COMMAND, "backup"], {
       env: { ...env, ...s3Env() },
       stdout: "ignore",
       stderr: "ignore",

@@ -1,4 +1,5 @@
 import { instant } from "../../src/core/time.ts";
+import { canonicalJson } from "../../src/usage_store/metadata.ts";
 import {
   type Answer,
   type Api,
@@ -30,8 +31,8 @@ export interface Company extends Tenant {
   addModel(model: Json): Promise<number>;
   /** Subscribes the company's client, or the given one, to a model made for it. */
   subscribe(model: Json, options?: Json): Promise<number>;
-  /** Stores events of [time, units], as received now. */
-  use(subscription_id: number, ...events: [at: string, units: string][]): Promise<void>;
+  /** Stores events of [time, units] or [time, units, metadata], as received now. */
+  use(subscription_id: number, ...events: [at: string, units: string, metadata?: Json][]): Promise<void>;
   /** POST /billing-runs; expects it to finish. */
   run(body?: Json): Promise<Json>;
   /** The records of a subscription, first written first. */
@@ -90,13 +91,13 @@ async function addCompany(service: Service, clock: TestClock, place?: object): P
       return create("/subscriptions", { name: "Subscription", ...ids, ...options });
     },
     async use(subscription_id, ...events) {
-      const stored = events.map(([time, usage]) => ({
+      const stored = events.map(([time, usage, metadata]) => ({
         id: crypto.randomUUID(),
         subscription_id,
         timestamp: instant(time).epochMilliseconds,
         timestamp_given: true,
         usage,
-        metadata: null,
+        metadata: metadata === undefined ? null : canonicalJson(metadata),
       }));
       await service.deps.usage.append(company_id, stored, clock.now().epochMilliseconds);
     },

@@ -44,7 +44,7 @@ beforeAll(async () => {
   }
   server = await start();
   api = await server.signIn();
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   server.kill("SIGKILL");
   rmSync(place, { recursive: true, force: true });
@@ -63,6 +63,17 @@ describe("the executable", () => {
       expect.arrayContaining(["jwt_secret", "meterhouse.sqlite", "usage.duckdb"]),
     );
     expect(readdirSync(unpacked()).toSorted()).toEqual(["duckdb.node", "libduckdb.so"]);
+  });
+
+  test("carries the console", async () => {
+    const document = await api("GET", "origin:/console/clients");
+    const assets = [...String(document.body).matchAll(/"(\/console\/assets\/[^"]+)"/g)].map(
+      ([, path]) => path,
+    );
+    expect(assets.length).toBe(2);
+    for (const path of assets) expect((await api("GET", `origin:${path}`)).status).toBe(200);
+    expect(document.headers.get("x-meterhouse-build")).toMatch(/^[0-9a-f]{16}$/);
+    expect(server.printed()).toMatch(/^Open http:\S+\/console and sign in as admin@example.com$/m);
   });
 
   test("says its version, with the commit and its day, and what it is called", async () => {

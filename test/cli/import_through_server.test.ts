@@ -11,6 +11,7 @@ import {
   runHere,
   serveHere,
   startServer,
+  TESTED_COMMAND,
 } from "../support/process.ts";
 import { addSubscription, ms, search, uuid } from "../usage/fixtures.ts";
 import { counts, rejectsOf } from "../usage/import/fixtures.ts";
@@ -140,7 +141,7 @@ test("many files at once, while events come in and searches go on", async () => 
   expect(await count(api, "many")).toBe(rows * files.length);
   server.kill("SIGTERM");
   await server.exited;
-}, 60_000);
+}, 180_000);
 
 test("by URL: as a user for its own company, as the operator for one that is named", async () => {
   const file = await write("remote.csv", `external_subscription_id,timestamp,usage\nremote,${T0},1\n`);
@@ -200,7 +201,7 @@ test("a command that is killed in the middle has stored whole slices; run again 
   );
   await serveHere(place.env, async (api) => {
     const before = await count(api, "remote");
-    const child = Bun.spawn(["bun", "src/main.ts", "import", "usage", file], {
+    const child = Bun.spawn([...TESTED_COMMAND, "import", "usage", file], {
       env: place.env,
       stdout: "ignore",
       stderr: "ignore",

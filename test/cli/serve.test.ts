@@ -9,9 +9,10 @@ import {
   makePreparedFolder,
   run,
   runHere,
-  type ServerProcess,
   serveHere,
+  type ServerProcess,
   startServer,
+  TESTED_COMMAND,
 } from "../support/process.ts";
 
 let place: CommandFolder;
@@ -46,7 +47,7 @@ describe("serve", () => {
 
   test("SIGTERM during the start ends it with 0, and the next start goes on", async () => {
     const empty = await makeCommandFolder();
-    const child = Bun.spawn(["bun", "src/main.ts", "serve"], { env: empty.env, stdout: "ignore" });
+    const child = Bun.spawn([...TESTED_COMMAND, "serve"], { env: empty.env, stdout: "ignore" });
     while (readdirSync(empty.data_dir).length === 0) await Bun.sleep(1);
     child.kill("SIGTERM");
     expect(await child.exited).toBe(0);
@@ -84,7 +85,7 @@ describe("serve", () => {
       expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0]);
       for (const one of [first, second]) one.remove();
     },
-    30_000,
+    180_000,
   );
 
   test("nobody else may read what it writes, nor what an older version left readable", async () => {
@@ -207,7 +208,7 @@ describe("while one serves", () => {
       expect(poolThreads().map(niceness)).toEqual(poolThreads().map(() => 7));
       expect(niceness(String(server.pid))).toBe(0);
     },
-    20_000,
+    180_000,
   );
 
   test("a second server on the same port or the same data is refused with one clear line", async () => {
@@ -230,5 +231,5 @@ describe("while one serves", () => {
     server.kill("SIGTERM");
     expect(await server.exited).toBe(0);
     socket.destroy();
-  }, 15_000);
+  }, 180_000);
 });

@@ -337,7 +337,7 @@ describe("OAuth support endpoints", () => {
       registration_endpoint: `${service.url}/oauth/register`,
       authorization_endpoint: `${service.url}/oauth/authorize`,
       mcp_endpoint: `${service.url}/api/v1/mcp`,
-      scopes_supported: ["mcp:tools"],
+      scopes_supported: expect.arrayContaining(["mcp:tools"]),
       code_challenge_methods_supported: ["S256"],
     });
   });

@@ -18,6 +18,18 @@ test.each([
   expect(() => readConfig({ [name]: value })).toThrow(why);
 });
 
+test("an instance among several is refused without what all have in common", () => {
+  const settings = { INSTANCE_URL: "http://10.0.0.5:3001", DATABASE_URL: "postgres://db/meterhouse" };
+  expect(() => readConfig({ INSTANCE_URL: settings.INSTANCE_URL })).toThrow(
+    "INSTANCE_URL needs DATABASE_URL, the same for every instance; INSTANCE_URL needs JWT_SECRET",
+  );
+  expect(() => readConfig({ ...settings, JWT_SECRET: "x".repeat(32), INSTANCE_URL: "10.0.0.5" })).toThrow(
+    "INSTANCE_URL must be an http or https origin",
+  );
+  const { instance_url } = readConfig({ ...settings, JWT_SECRET: "x".repeat(32) });
+  expect(instance_url).toBe("http://10.0.0.5:3001");
+});
+
 test("the key file of FPX and those who sign with it are set together", () => {
   const [FPX_PRIVATE_KEY_FILE, FPX_PRIVATE_KEY_SELLERS] = ["seller.pem", "1:EX1/SE1"];
   expect(() => readConfig({ FPX_PRIVATE_KEY_FILE })).toThrow("FPX_PRIVATE_KEY_SELLERS must name who signs");

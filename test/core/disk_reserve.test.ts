@@ -29,7 +29,7 @@ test("a look that fails changes nothing; what may use the reserve is let through
     RESERVE,
     async () => {
       if (free === null) throw new Error("gone");
-      return free;
+      return { size_bytes: 1e10, free_bytes: free };
     },
     (is_low) => changes.push(is_low),
   );
@@ -47,5 +47,9 @@ test("a look that fails changes nothing; what may use the reserve is let through
   free = 2e9;
   await disk.look();
   disk.check();
-  expect([changes, disk.problem, disk.free_bytes]).toEqual([[true, false], null, 2e9]);
+  expect([changes, disk.problem, disk.seen]).toEqual([
+    [true, false],
+    null,
+    { size_bytes: 1e10, free_bytes: 2e9 },
+  ]);
 });

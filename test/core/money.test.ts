@@ -162,6 +162,38 @@ describe("arithmetic", () => {
     expect(compare("1.0", "1")).toBe(0);
   });
 
+  test("compare() is right however near two are, as integers compare them", () => {
+    fc.assert(
+      fc.property(
+        fc.bigInt({ min: -(10n ** 24n), max: 10n ** 24n }),
+        fc.oneof(fc.bigInt({ min: -2n, max: 2n }), fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n })),
+        fc.integer({ min: 0, max: 12 }),
+        (units, more, places) => {
+          const expected = more === 0n ? 0 : more < 0n ? 1 : -1;
+          expect(compare(decimalOf(units, places), decimalOf(units + more, places))).toBe(expected);
+        },
+      ),
+      propertyCases(1_000),
+    );
+  });
+
+  test("whole numbers add up, differ and multiply as integers do, also past what a double holds", () => {
+    const whole = fc.oneof(
+      fc.bigInt({ min: -100n, max: 100n }),
+      fc.bigInt({ min: -(10n ** 16n), max: 10n ** 16n }),
+    );
+    fc.assert(
+      fc.property(fc.array(whole, { maxLength: 20 }), whole, whole, (values, a, b) => {
+        expect(sum(values.map(String))).toBe(String(values.reduce((total, value) => total + value, 0n)));
+        expect(subtract(String(a), String(b))).toBe(String(a - b));
+        expect(multiply(String(a), String(b))).toBe(String(a * b));
+      }),
+      propertyCases(1_000),
+    );
+    const most = "999999999999999";
+    expect(sum([...Array<string>(12).fill(most), ...Array<string>(12).fill(`-${most}`), "1"])).toBe("1");
+  });
+
   test("does not depend on the order of a sum, and subtracting undoes adding", () => {
     fc.assert(
       fc.property(fc.array(someDecimal, { maxLength: 8 }), someDecimal, (values, one) => {

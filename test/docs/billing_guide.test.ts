@@ -32,7 +32,7 @@ test("docs/billing.md says what a fresh server answers", async () => {
 
 test("what it shows is looked for: a number that is wrong, or a line that is left out, is found", () => {
   const answer = { data: { records: [{ total: "3.00", lines: [{ amount: "1.00" }, { amount: "2.00" }] }] } };
-  const nothing = { body: undefined, type: undefined, form: undefined };
+  const nothing = { body: undefined, type: undefined, form: undefined, kept: undefined };
   const command = { text: "api /x", caller: "api", method: "GET", path: "/x", ...nothing };
   const one = { amount: "1.00" };
   expectShown({ ...command, shown: [{ total: "3.00" }, one, { amount: "2.00" }] }, answer);

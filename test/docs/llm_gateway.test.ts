@@ -59,3 +59,34 @@ test("the example gateway passes no hard limit, counts every call once and leave
   expect(produced).toBeLessThanOrEqual(LIMIT);
   expect(produced).toBeGreaterThan(LIMIT - MAX_TOKENS);
 });
+
+test("a settlement goes on after a token has ended and its exchange failed once", async () => {
+  const { external } = await company.entitle({ ...MONTHLY, limit: LIMIT, window: "life" });
+  const asked = { events: 0, exchanges: 0 };
+  // In front of the service: the first event finds its token ended, and the exchange for another one fails.
+  const proxy = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    async fetch(request) {
+      const { pathname } = new URL(request.url);
+      if (pathname.endsWith("/usage/events") && asked.events++ === 0)
+        return new Response(null, { status: 401 });
+      if (pathname.endsWith("/auth/token") && asked.exchanges++ === 1)
+        return new Response(null, { status: 503 });
+      const { method, headers } = request;
+      return fetch(limits.service.url + pathname, { method, headers, body: await request.text() });
+    },
+  });
+  const key = await addKey(company, "gateway");
+  const url = `http://127.0.0.1:${proxy.port}/api/v1`;
+  const behind = startGateway({ url, ...key, feature: "tokens", model: standIn });
+  try {
+    const body = JSON.stringify({ subscription: external, prompt: "1", max_tokens: MAX_TOKENS });
+    expect((await fetch(behind.url, { method: "POST", body })).status).toBe(200);
+    expect((await company.check(external)).body.data).toMatchObject({ used: "6", reserved: "0" });
+    expect(asked).toEqual({ events: 2, exchanges: 3 });
+  } finally {
+    await behind.stop(true);
+    await proxy.stop(true);
+  }
+});

@@ -54,6 +54,6 @@ for (const shell of ["bash", "zsh"]) {
         rmSync(folder, { recursive: true });
       }
     },
-    60_000,
+    180_000,
   );
 }

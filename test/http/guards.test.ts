@@ -9,10 +9,14 @@ import { readMetrics, TEST_STORE, useService } from "../support/harness.ts";
 // What waits while the disk is almost full, or the clock was set: decisions 0197 and 0198.
 
 let free_bytes = 50e9;
+let disk_answers = Promise.resolve();
 const ahead = { wall_ms: 0, monotonic_ms: 0 };
 const service = useService({
   env: { DISK_RESERVE: "1GB" },
-  free_disk: async () => free_bytes,
+  disk: async () => {
+    await disk_answers;
+    return { size_bytes: 1e12, free_bytes };
+  },
   machine_clocks: () => ({
     wall_ms: Date.now() + ahead.wall_ms,
     monotonic_ms: performance.now() + ahead.monotonic_ms,
@@ -63,6 +67,17 @@ test("below the reserve writes are a 503 with the reason, reads go on, and what 
   await leaveDisk(1.2e9);
   expect((await api("POST", "/clients", { name: "Room again" })).status).toBe(201);
   expect(await ready()).toEqual({ status: "ok" });
+});
+
+test("the disk is as it was at the last look where it does not answer", async () => {
+  await leaveDisk(2e9);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  disk_answers = promise;
+  try {
+    expect([await metric("disk_bytes"), await metric("disk_free_bytes")]).toEqual([1e12, 2e9]);
+  } finally {
+    resolve();
+  }
 });
 
 test("usage and documents are refused before anything of them is written, on any database", async () => {

@@ -42,7 +42,7 @@ test("the document passes a public linter with its recommended rules", async () 
 function schemesOf(name: string): Json[] {
   if (name === "get /metrics") return [{ metrics: [] }];
   if (/^\w+ \/api\/v1\/(lender|agent)\//.test(name)) return [{ apiKey: [] }];
-  return /usage.(events|imports?|check|reservations.\{id\})$/.test(name)
+  return /whoami$|usage.(events|imports?|check|reservations.\{id\})$/.test(name)
     ? [{ bearer: [] }, { apiKey: [] }]
     : [{ bearer: [] }];
 }
@@ -51,9 +51,16 @@ test("every route has a summary, a tag, an answer with a schema, and the bearer 
   expect(operations().length).toBeGreaterThan(15);
   const probes = ["get /health", "get /ready"];
   const isOpen = (name: string) =>
-    ["post /api/v1/login", "post /api/v1/auth/token", "get /api/v1/usage/exports/{link}", ...probes].includes(
-      name,
-    ) || /^\w+ \/(oauth|\.well-known|api\/v1\/emandate\/(callbacks|authorizations))\//.test(name);
+    [
+      "post /api/v1/login",
+      "post /api/v1/session",
+      "post /api/v1/user-links/read",
+      "post /api/v1/user-links/accept",
+      "post /api/v1/auth/token",
+      "get /api/v1/usage/exports/{link}",
+      ...probes,
+    ].includes(name) ||
+    /^\w+ \/(oauth|\.well-known|api\/v1\/emandate\/(callbacks|authorizations))\//.test(name);
   const leads_on = "post /api/v1/emandate/callbacks/fpx/return";
   for (const { name, operation } of operations()) {
     expect(operation.summary, name).toBeString();

@@ -60,5 +60,5 @@ test.each<{ nth: number; done: number; repeat: unknown[] }>([
     });
     place.remove();
   },
-  60_000,
+  180_000,
 );

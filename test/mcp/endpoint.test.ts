@@ -196,7 +196,7 @@ describe("acceptance 5: the transport", () => {
   });
 
   test("methods that the service does not have are refused as such", async () => {
-    const { text } = await send({ body: { ...ping, method: "resources/list" } });
+    const { text } = await send({ body: { ...ping, method: "logging/setLevel", params: { level: "info" } } });
     expect(messageOf(text).error.code).toBe(-32_601);
   });
 

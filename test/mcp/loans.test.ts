@@ -34,7 +34,7 @@ beforeAll(async () => {
     staging: await openLoans(service, service, "staging"),
     production: await openLoans(service, service, "production"),
   };
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await agent.close();
   await service.stop();
@@ -62,7 +62,7 @@ describe("without a service key", () => {
       await own.close();
       await plain.stop();
     },
-    30_000,
+    180_000,
   );
 });
 

@@ -6,7 +6,6 @@ import { fillCompany, NOW } from "./fixtures.ts";
 
 // What agents need to answer everyday questions and could not.
 
-const detailed = { response_format: "detailed" };
 const clock = new TestClock(NOW);
 let service: Service;
 let agent: McpClient;
@@ -15,7 +14,7 @@ beforeAll(async () => {
   service = await startService({ clock, env: { NODE_ENV: "development" } });
   await fillCompany(service, clock);
   agent = await agentFor(service, service.admin_email);
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await agent.close();
   await service.stop();
@@ -41,19 +40,6 @@ test("a delivery that has ended is sent again, whatever its event", async () => 
     true,
     expect.stringContaining("billing_find_webhook_deliveries finds a valid delivery_id."),
   ]);
-});
-
-test("a limit of sums is how many are read; without one all are", async () => {
-  const sums = { relative: "last_90d", aggregate: true, group_by: "day" };
-  const { body } = await service.api("POST", "/usage/search", sums);
-  expect(body.data.length).toBeGreaterThan(1);
-  const all = await agent.call("billing_search_usage", { ...sums, ...detailed });
-  expect(all.structured).toEqual(body);
-  const first = await agent.call("billing_search_usage", { ...sums, ...detailed, limit: 1 });
-  expect(first.structured).toEqual({
-    data: body.data.slice(0, 1),
-    meta: { page: 1, limit: 1, total: body.data.length, total_pages: body.data.length, next_cursor: null },
-  });
 });
 
 test("a plan's concise answer has what it costs: fee, free units and minimum", async () => {

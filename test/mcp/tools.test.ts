@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Service, type Json, startService, TestClock } from "../support/harness.ts";
-import { type McpClient, agentFor } from "../support/mcp_clients.ts";
+import { type McpClient, agentFor, confirmed } from "../support/mcp_clients.ts";
 import { addUser, fillCompany, NOW, type FilledCompany } from "./fixtures.ts";
 
 // What tools answer and refuse, beside what REST answers and refuses.
@@ -19,14 +19,15 @@ beforeAll(async () => {
   mine = await agentFor(service, (await addUser(service.api, "client", company.client)).email);
   // From here on every answer is checked against what its tool says.
   await Promise.all([agent.list(), mine.list()]);
-}, 60_000);
+}, 180_000);
 afterAll(async () => {
   await Promise.all([agent.close(), mine.close()]);
   await service.stop();
 });
 
+const detailed = { response_format: "detailed" };
+
 describe("structuredContent is REST's data", () => {
-  const detailed = { response_format: "detailed" };
   const cases: [string, () => object, () => string][] = [
     ["billing_find_clients", () => detailed, () => "/clients?page=1"],
     [
@@ -41,23 +42,20 @@ describe("structuredContent is REST's data", () => {
       () => `/subscriptions?page=1&client_id=${company.client}`,
     ],
     [
-      "billing_get_credits",
-      () => ({ subscription_id: company.credit_subscription }),
-      () => `/subscriptions/${company.credit_subscription}/credits`,
+      "billing_check_usage",
+      () => ({ subscription_id: company.subscription }),
+      () => `/subscriptions/${company.subscription}/entitlements`,
     ],
     ["billing_find_records", () => ({ ...detailed, limit: 1 }), () => "/billing-records?limit=1"],
-    [
-      "billing_verify_record",
-      () => ({ record_id: company.record }),
-      () => `/billing-records/${company.record}/verify`,
-    ],
-    ["billing_find_runs", () => detailed, () => "/billing-runs"],
+    ["billing_find_records", () => ({ ...detailed, kind: "run" }), () => "/billing-runs"],
   ];
   test.each(cases)("%s", async (name, args, path) => {
     const { body } = await service.api("GET", path());
     const { text, structured } = await agent.call(name, args());
+    // How to go on is for tools alone.
+    if (structured.meta?.next_cursor !== undefined) body.meta.next_cursor = structured.meta.next_cursor;
     expect(structured).toEqual(body);
-    expect(JSON.parse(text)).toEqual(body);
+    expect(JSON.parse(text)).toEqual(structured);
   });
 
   test("one record by its id is a list of it, with what a detail has", async () => {
@@ -67,6 +65,15 @@ describe("structuredContent is REST's data", () => {
       ...detailed,
     });
     expect(structured).toEqual({ data: [body.data] });
+  });
+
+  test("a bill is proved where it is found", async () => {
+    const { body } = await service.api("GET", `/billing-records/${company.record}/verify`);
+    const proved = await agent.call("billing_find_records", { record_id: company.record, verify: true });
+    expect(proved.structured).toEqual({ data: [body.data] });
+    expect((await agent.call("billing_find_records", { verify: true })).text).toContain(
+      "record_id is required",
+    );
   });
 
   test("the concise format leaves out fields of records, never what users call the same", async () => {
@@ -115,7 +122,7 @@ describe("refusals teach", () => {
   const cases: [string, string, () => object, string[]][] = [
     [
       "an unknown id names the tool that finds ids",
-      "billing_get_credits",
+      "billing_get_subscription_overview",
       () => ({ subscription_id: 999_999 }),
       ["Subscription 999999 not found", "billing_find_subscriptions finds a valid subscription_id."],
     ],
@@ -138,21 +145,15 @@ describe("refusals teach", () => {
     ],
     [
       "an unknown parameter is answered with those that are known",
-      "billing_verify_record",
+      "billing_check_usage",
       () => ({ id: 1 }),
-      ["record_id is required", "id is not a known field; known are record_id"],
+      ["subscription_id is required", "id is not a known field; known are subscription_id"],
     ],
     [
       "what a kind of change needs",
       "billing_change_plan",
       () => ({ subscription_id: company.subscription, kind: "change", new_billing_model_id: company.dearer }),
       ["effective_at is required for kind change"],
-    ],
-    [
-      "a subscription without credits",
-      "billing_get_credits",
-      () => ({ subscription_id: company.subscription }),
-      ["its billing model is not credit-based"],
     ],
     [
       "a client that is still served",
@@ -172,17 +173,17 @@ describe("refusals teach", () => {
     ],
   ];
   test.each(cases)("%s", async (_, name, args, parts) => {
-    const { is_error, text, structured } = await agent.call(name, args());
+    const { is_error, text, structured } = await confirmed(agent, name, args());
     expect([is_error, structured]).toEqual([true, undefined]);
     for (const part of parts) expect(text).toContain(part);
   });
 
   test.each(["constructor", "toString"])("a parameter called %s is as unknown as any", async (field) => {
     const args = Object.fromEntries([[field, 1]]);
-    const { is_error, text } = await agent.call("billing_find_runs", args);
+    const { is_error, text } = await agent.call("billing_find_clients", args);
     expect([is_error, text]).toEqual([
       true,
-      expect.stringMatching(/is not a known field; known are run_id[^\n]*$/),
+      expect.stringMatching(/is not a known field; known are client_id[^\n]*$/),
     ]);
   });
 
@@ -195,26 +196,6 @@ describe("refusals teach", () => {
     for (const problem of checked.structured.errors) expect(saved.text).toContain(problem.split(" ")[0]);
     const { text } = await mine.call("billing_get_my_credits", { subscription_id: 999_999 });
     expect(text).toContain("billing_find_my_subscriptions finds a valid subscription_id.");
-  });
-
-  test("an answer too long for a model is refused with what makes it shorter", async () => {
-    const timestamp = Date.UTC(2026, 2, 5);
-    const events = Array.from({ length: 1_000 }, (_, i) => ({
-      external_subscription_id: "acme-tokens",
-      timestamp: timestamp + i,
-      usage: 0,
-      metadata: { request: `${i}`.padStart(40, "0") },
-    }));
-    expect((await service.api("POST", "/usage/events", events)).status).toBe(201);
-    const asked = { aggregate: true, group_by: "metadata:request" };
-    const { is_error, text } = await agent.call("billing_search_usage", asked);
-    const { body } = await service.api("POST", "/usage/search", asked);
-    const data = body.data.map((group: Json) => ({ ...group, min_usage: undefined, max_usage: undefined }));
-    const { length } = JSON.stringify({ data });
-    expect([is_error, text]).toEqual([
-      true,
-      expect.stringMatching(new RegExp(`would have ${length} characters.*coarser groups`)),
-    ]);
   });
 
   test("what breaks inside tells nothing of itself but the request's id", async () => {
@@ -308,7 +289,7 @@ describe("writes", () => {
     expect(renamed.structured.data).toEqual(
       (await service.api("GET", `/billing-models/${billing_model_id}`)).body.data,
     );
-    const deleted = await agent.call("billing_delete", { kind: "billing_model", id: billing_model_id });
+    const deleted = await confirmed(agent, "billing_delete", { kind: "billing_model", id: billing_model_id });
     expect(deleted.structured).toEqual({ data: {} });
     expect((await service.api("GET", `/billing-models/${billing_model_id}`)).status).toBe(404);
 
@@ -320,7 +301,7 @@ describe("writes", () => {
       billing_model_id: company.metered,
     });
     const subscription_id = added.structured.data.id;
-    const ended = await agent.call("billing_cancel_subscription", { subscription_id, at: "now" });
+    const ended = await confirmed(agent, "billing_cancel_subscription", { subscription_id, at: "now" });
     expect(ended.structured.data.status).toBe("cancelled");
   });
 
@@ -344,8 +325,11 @@ describe("writes", () => {
     const change_id = down.structured.data.id;
     const cancelled = await agent.call("billing_change_plan", { subscription_id, kind: "cancel", change_id });
     expect(cancelled.structured.data.status).toBe("cancelled");
-    const { structured } = await agent.call("billing_list_plan_changes", { subscription_id });
-    expect(structured.data.map(({ status }: Json) => status)).toEqual(["applied", "cancelled"]);
+    const past = { subscription_id, past_changes: true };
+    const { structured } = await agent.call("billing_get_subscription_overview", past);
+    const { past_changes, scheduled_changes } = structured.data;
+    expect(past_changes.map(({ status }: Json) => status)).toEqual(["applied", "cancelled"]);
+    expect(scheduled_changes).toEqual([]);
     const undone = { subscription_id, change_id: up.structured.data.id, kind: "void" };
     const voided = await agent.call("billing_change_plan", undone);
     expect(voided.structured.data).toMatchObject({ status: "cancelled", voided_at: expect.any(String) });
@@ -388,7 +372,7 @@ describe("writes", () => {
       { id: form_id, name: "Loan 2", description: null, client_id: company.client, is_active: false },
     ]);
     expect((await agent.call("forms_find_forms", { form_id })).structured.data[0].name).toBe("Loan 2");
-    expect((await mine.call("forms_delete_my_form", { form_id })).structured).toEqual({ data: {} });
+    expect((await confirmed(mine, "forms_delete_my_form", { form_id })).structured).toEqual({ data: {} });
     expect((await mine.call("forms_find_my_forms", { form_id })).is_error).toBe(true);
   });
 

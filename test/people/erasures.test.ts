@@ -55,6 +55,7 @@ const NAMED = [
   "audit_log.changes",
   "audit_log.email",
   "audit_log.input",
+  "browser_sessions.user_agent",
   "clients.name",
   "consents.evidence",
   "consents.subject_name",

@@ -10,6 +10,7 @@ import { type BillingFixture, type Company, PER_UNIT } from "../billing/fixtures
 import { done, lead } from "../loans/applications/fixtures.ts";
 import { publish } from "../loans/consents/fixtures.ts";
 import { openBorrowing, upload } from "../loans/documents/fixtures.ts";
+import { openBrowser } from "../support/browser.ts";
 import { type Api, type Json, PASSWORD } from "../support/harness.ts";
 
 /** A company with people in every place where one can be named; all that is said of them has the word in it. */
@@ -67,6 +68,7 @@ async function addUsers(billing: BillingFixture, { api }: Company, email: EmailO
     email: email("user"),
     password: "a wrong one, surely",
   });
+  await openBrowser(billing.service, email("user"), { headers: { "user-agent": `Browser of ${word}` } });
   await done(user.api("POST", "/clients", { name: "Some Firm" }, key()));
   await done(
     api("PUT", `/users/${user.id}`, { email: email("user"), name: `Renamed ${word}`, role: "manager" }),

@@ -25,6 +25,8 @@ const EXPORTED = {
   job_failures_total: "counter",
   job_interval_seconds: "gauge",
   job_last_success_timestamp: "gauge",
+  limit_totals: "gauge",
+  limit_totals_uncertain: "gauge",
   mandate_orders_unknown: "gauge",
   memory_bytes: "gauge",
   money_held: "gauge",

@@ -10,8 +10,8 @@ import { liveThrough } from "./life.ts";
 import { ModelUsage } from "./model_usage.ts";
 import { SimClock } from "./process.ts";
 
-/** Few days in every run; `SIM_ROUNDS=500 bun test --timeout 36000000 test/sim` lives through two years of each. */
-const ROUNDS = Number(process.env.SIM_ROUNDS ?? 2);
+/** A few days of one life in every run; `SIM_ROUNDS=500 bun test --timeout 36000000 test/sim` lives through two years of each. */
+const ROUNDS = Number(process.env.SIM_ROUNDS ?? 1);
 const SEED = Number(process.env.SIM_SEED ?? 1);
 const IS_LONG = process.env.SIM_ROUNDS !== undefined;
 const DAYS = Number(process.env.SIM_DAYS ?? (IS_LONG ? 730 : 60));

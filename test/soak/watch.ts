@@ -1,12 +1,12 @@
 import type { Service } from "../../bench/service.ts";
 import { median } from "../../bench/stats.ts";
 
-/** From here on memory must have stopped growing. */
-const SETTLED_S = 15 * 60;
+/** From here on memory must have stopped growing: at 5,000 events a second the engine has filled its cache by then. */
+const SETTLED_S = 45 * 60;
+/** A stretch of samples, of which the median counts: billing runs each ten minutes and the sorting of events make waves. */
+const STRETCH_S = 15 * 60;
 /** What is shorter says nothing of memory. */
-const LEAST_S = 2 * SETTLED_S;
-/** A stretch of samples, of which the median counts: collections of garbage move each of them. */
-const STRETCH_S = 120;
+const LEAST_S = SETTLED_S + 2 * STRETCH_S;
 
 const MEMORY = "process_resident_memory_bytes";
 const INDEX = "meterhouse_usage_index_bytes";
@@ -40,7 +40,10 @@ export class Watch {
     return sample;
   }
 
-  /** How much memory beside the index grew from minute 15 to the end, as a share; null where the run is too short. */
+  /**
+   * How much memory beside the index grew from the quarter of an hour after minute 45 to the last one, as a share; null
+   * where the run is too short.
+   */
   get growth(): number | null {
     const end_s = this.samples.at(-1)?.at_s ?? 0;
     if (end_s < LEAST_S) return null;

@@ -17,6 +17,8 @@ export interface Command {
   readonly body: string | undefined;
   /** The body's media type, where the command names one. */
   readonly type: string | undefined;
+  /** `NAME=$(… | jq -r .a.b)`: the name under which a part of the answer is kept, for '$NAME' in later bodies. */
+  readonly kept: { readonly name: string; readonly path: readonly string[] } | undefined;
   /** Sent as a form, in place of a body. */
   readonly form: FormData | undefined;
   readonly shown: readonly Json[];
@@ -35,7 +37,7 @@ export function stepsOf(page: string): (Command | Wait)[] {
   const text = readFileSync(join(import.meta.dir, "../..", page), "utf8");
   const blocks = [...text.matchAll(/```sh\n(.*?)```(?:\n\n```text\n(.*?)```)?/gs)];
   return blocks.flatMap(([, commands = "", printed = ""]) => {
-    if (!/^(api|as|lender|agent|upload|sleep) /.test(commands)) {
+    if (!/^((\w+=\$\()?api|as|lender|agent|upload|sleep) /.test(commands)) {
       if (printed !== "") throw new Error(`Cannot run ${commands}: it is no call that is known`);
       return [];
     }
@@ -46,7 +48,10 @@ export function stepsOf(page: string): (Command | Wait)[] {
 }
 
 /** `api /path -X PUT -d '{…}' | jq …`, or `as MEDIA/TYPE /path …`, and what it printed. */
-function stepOf(text: string, printed: string): Command | Wait {
+function stepOf(command: string, printed: string): Command | Wait {
+  const [, name, inner, kept_path = ""] = /^(\w+)=\$\((.*) \| jq -r ([.\w]+)\)\n$/.exec(command) ?? [];
+  const kept = name === undefined ? undefined : { name, path: kept_path.split(".").slice(1) };
+  const text = inner ?? command;
   const wait_s = /^sleep (\d+)\n/.exec(text)?.[1];
   if (wait_s !== undefined) return { wait_s: Number(wait_s) };
   const called = /^(?:as (\S+)|(api|lender|agent)) '?([^\s']+)/.exec(text);
@@ -54,7 +59,7 @@ function stepOf(text: string, printed: string): Command | Wait {
   const [, type, caller = "api", target = ""] = called ?? ["", undefined, ...(sent?.slice(1) ?? [])];
   if (!called && !sent) throw new Error(`Cannot run ${text}: it is no call that is known`);
   const path = sent ? `/agent/applications/${target}/documents` : target;
-  const body = / (?:-d|--data-binary) '((?:[^']|'\$NOW')*)'/.exec(text)?.[1];
+  const body = / (?:-d|--data-binary) '((?:[^']|'\$[A-Z]+')*)'/.exec(text)?.[1];
   const form = sent ? formOf(sent) : undefined;
   const method = / -X (\w+)/.exec(text)?.[1] ?? ((body ?? form) === undefined ? "GET" : "POST");
   const shown = printed
@@ -62,7 +67,7 @@ function stepOf(text: string, printed: string): Command | Wait {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
-  return { text: text.trim(), caller, method, path, body, type, form, shown };
+  return { text: text.trim(), caller, method, path, body, type, kept, form, shown };
 }
 
 /** `upload ID TYPE FILE`, as docs/loans.md defines it. */

@@ -6,7 +6,7 @@ import type { Deps } from "../../src/app/deps.ts";
 import { call } from "../../src/app/operation.ts";
 import type { Role } from "../../src/core/access.ts";
 import { type Config, readConfig } from "../../src/core/config.ts";
-import type { ReadFree } from "../../src/core/disk_reserve.ts";
+import type { ReadDisk } from "../../src/core/disk_reserve.ts";
 import type { ReadClocks } from "../../src/core/guarded_clock.ts";
 import type { Clock } from "../../src/core/time.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
@@ -14,6 +14,7 @@ import { addCompany } from "../../src/billing/companies/service.ts";
 import type { PasswordCost } from "../../src/core/passwords.ts";
 import { listen } from "../../src/server/listen.ts";
 import { testPostgres } from "./postgres.ts";
+import { copyMigrated } from "./sqlite.ts";
 
 /** Which transactional store this run tests: TEST_STORE=sqlite (the default) or postgres. */
 export const TEST_STORE = process.env.TEST_STORE ?? "sqlite";
@@ -78,8 +79,8 @@ export interface ServiceOptions {
   clock?: Clock;
   /** The clocks of the machine, for a service that watches them. */
   machine_clocks?: ReadClocks;
-  /** What is read as the free disk, in bytes. */
-  free_disk?: ReadFree;
+  /** What is read of the disk. */
+  disk?: ReadDisk;
   /** What a password's hash takes: next to nothing, unless sign-in itself is tested. */
   password_cost?: PasswordCost;
   env?: Record<string, string>;
@@ -105,7 +106,11 @@ export function useService(options: ServiceOptions = {}): Service {
   beforeAll(async () => {
     started = await startService(options);
   });
-  afterAll(() => started?.stop());
+  afterAll(async () => {
+    await started?.stop();
+    // The file's functions live as long as the process, and all files of a process would keep their services in memory.
+    started = undefined;
+  });
   return {
     get company_id() {
       return service().company_id;
@@ -132,13 +137,13 @@ export function useService(options: ServiceOptions = {}): Service {
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const config = await testConfig(data_dir, options.env);
-  const { clock, machine_clocks, free_disk, password_cost = CHEAP } = options;
+  const { clock, machine_clocks, disk, password_cost = CHEAP } = options;
   const deps = await openDeps(config, {
     password_cost,
     metrics_age_ms: 0,
     ...(clock && { clock }),
     ...(machine_clocks && { machine_clocks }),
-    ...(free_disk && { free_disk }),
+    ...(disk && { disk }),
   });
   const server = await listen(deps);
   const anonymous = apiOf(server.url, {});
@@ -186,8 +191,9 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 }
 
 async function testConfig(data_dir: string, env: Record<string, string> = {}): Promise<Config> {
-  const database =
-    TEST_STORE === "postgres" ? { DATABASE_URL: await (await testPostgres()).createMigrated() } : {};
+  const database: Record<string, string> = {};
+  if (TEST_STORE === "postgres") database.DATABASE_URL = await (await testPostgres()).createMigrated();
+  else await copyMigrated(join(data_dir, "meterhouse.sqlite"));
   return readConfig({
     DATA_DIR: data_dir,
     PORT: "0",

@@ -38,8 +38,9 @@ export async function connect(
   service: Service,
   token: string,
   kind: ClientKind = "client 2.x",
+  path = "/api/v1/mcp",
 ): Promise<McpClient> {
-  const url = new URL(`${service.url}/api/v1/mcp`);
+  const url = new URL(`${service.url}${path}`);
   const requestInit = { headers: { authorization: `Bearer ${token}` } };
   const identity = { name: "meterhouse-test", version: "1.0.0" };
   if (kind === "sdk 1.x") {
@@ -90,7 +91,14 @@ function agentOf(token: string, client: AnyClient): McpClient {
   };
 }
 
-/** Calls of an agent by what is expected of them. */
+/** Calls a tool and, where a person has to be asked first, says yes. */
+export async function confirmed(agent: McpClient, name: string, args: object = {}): Promise<ToolAnswer> {
+  const answer = await agent.call(name, args);
+  const question = answer.structured?.needs_confirmation;
+  return question === undefined ? answer : agent.call(name, { ...args, confirm: question.confirm });
+}
+
+/** Calls of an agent by what is expected of them; a person who is asked says yes. */
 export interface Asking {
   /** What a tool answers under `data`. */
   readonly ask: (name: string, args?: object) => Promise<Json>;
@@ -101,12 +109,12 @@ export interface Asking {
 export function asking(agent: McpClient): Asking {
   return {
     async ask(name, args = {}) {
-      const { is_error, text, structured } = await agent.call(name, args);
+      const { is_error, text, structured } = await confirmed(agent, name, args);
       expect([name, is_error, is_error && text]).toEqual([name, false, false]);
       return structured.data;
     },
     async refusal(name, args) {
-      const { is_error, text, structured } = await agent.call(name, args);
+      const { is_error, text, structured } = await confirmed(agent, name, args);
       expect([name, is_error, structured]).toEqual([name, true, undefined]);
       return text;
     },

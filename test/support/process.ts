@@ -1,5 +1,5 @@
 import { spyOn } from "bun:test";
-import { cpSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { runCommand } from "../../src/cli/run.ts";
@@ -42,26 +42,47 @@ function commandFolder(DATABASE_URL: string | undefined): CommandFolder {
   return { data_dir, env, remove: () => rmSync(data_dir, { recursive: true, force: true }) };
 }
 
-let prepared: Promise<CommandFolder> | undefined;
+/** What a folder held: its folders and files by their paths, and its database on PostgreSQL. */
+interface Prepared {
+  folders: readonly string[];
+  files: readonly { path: string; content: Uint8Array; mode: number }[];
+  database_url: string | undefined;
+}
+
+// In memory: what a test file leaves on disk goes with it, and those after it want the same.
+let prepared: Promise<Prepared> | undefined;
 
 /** A copy of a folder that was served once: migrated, with a first company whose admin's password hash is cheap. */
 export async function makePreparedFolder(): Promise<CommandFolder> {
   prepared ??= prepare();
-  const { data_dir, env } = await prepared;
-  const { DATABASE_URL: url } = env;
+  const { folders, files, database_url: url } = await prepared;
   const folder = commandFolder(url === undefined ? undefined : await (await testPostgres()).copy(url));
-  cpSync(data_dir, folder.data_dir, { recursive: true });
+  for (const path of folders) mkdirSync(join(folder.data_dir, path), { mode: 0o700 });
+  for (const { path, content, mode } of files) writeFileSync(join(folder.data_dir, path), content, { mode });
   return folder;
 }
 
-async function prepare(): Promise<CommandFolder> {
+async function prepare(): Promise<Prepared> {
   const folder = await makeCommandFolder();
-  afterEverything(async () => {
-    prepared = undefined;
+  const { data_dir, env } = folder;
+  const { DATABASE_URL: database_url } = env;
+  // A server of our own ends with this file, and the database with it.
+  if (database_url !== undefined && process.env.TEST_POSTGRES === undefined)
+    afterEverything(async () => {
+      prepared = undefined;
+    });
+  try {
+    await serveHere(env, () => Promise.resolve());
+    const entries = readdirSync(data_dir, { recursive: true }).map(String).toSorted();
+    const modeOf = (path: string) => statSync(join(data_dir, path)).mode;
+    const folders = entries.filter((path) => statSync(join(data_dir, path)).isDirectory());
+    const files = entries
+      .filter((path) => !folders.includes(path))
+      .map((path) => ({ path, content: readFileSync(join(data_dir, path)), mode: modeOf(path) }));
+    return { folders, files, database_url };
+  } finally {
     folder.remove();
-  });
-  await serveHere(folder.env, () => Promise.resolve());
-  return folder;
+  }
 }
 
 /** Serves a folder in this process while `work` goes on, then stops in order. Errors: throws what stops the start. */
@@ -103,10 +124,13 @@ export interface Finished {
   err: string;
 }
 
-/** The tested program: the sources, or an executable of `bun run compile` that TEST_PROGRAM names. */
+/** What processes run: the sources, or an executable of `bun run compile` that TEST_PROGRAM names. */
 const TESTED = process.env.TEST_PROGRAM ?? "src/main.ts";
 
 const commandOf = (program: string) => (program.endsWith(".ts") ? ["bun", program] : [program]);
+
+/** What starts it, before the words of a command. */
+export const TESTED_COMMAND: readonly string[] = commandOf(TESTED);
 
 /** Runs one command to its end. */
 export async function run(
@@ -122,11 +146,11 @@ export async function run(
 }
 
 /**
- * Runs one command to its end in this process, without its log: a fraction of what one of its own takes. An executable
- * that is tested runs it.
+ * Runs one command to its end in this process, without its log: a fraction of what one of its own takes. With
+ * TEST_COMMANDS=apart it gets one.
  */
 export async function runHere(words: string[], env: Record<string, string>): Promise<Finished> {
-  if (process.env.TEST_PROGRAM !== undefined) return run(words, { LOG_LEVEL: "fatal", ...env });
+  if (process.env.TEST_COMMANDS === "apart") return run(words, { LOG_LEVEL: "fatal", ...env });
   const printed = { out: "", err: "" };
   const spies = [
     spyOn(console, "log").mockImplementation((text) => void (printed.out += `${text}\n`)),

@@ -73,7 +73,7 @@ export function openReceiver(): Receiver {
 export async function until(
   holds: () => boolean | Promise<boolean>,
   what: string,
-  wait_ms = 10_000,
+  wait_ms = 60_000,
 ): Promise<void> {
   const give_up = performance.now() + wait_ms;
   while (!(await holds())) {

@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { canonicalJson } from "../../src/usage_store/metadata.ts";
 import type { GroupKind } from "../../src/usage_store/port.ts";
+import type { MetadataCondition } from "../../src/usage_store/event_filter.ts";
+import { MEASURES, type SeriesGrouping } from "../../src/usage_store/series.ts";
 import { decimalText, type ModelEvent } from "./reference_model.ts";
 
 /** Every zone rule that is hard: odd offsets, changes at midnight, by half an hour, at one minute past. */
@@ -104,18 +106,22 @@ export const anyKey = fc.oneof(
   fc.constantFrom(...KEYS),
 );
 
+const scalarWord = scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
+
+/** A condition on a key. */
+const anyCondition: fc.Arbitrary<MetadataCondition> = fc.record({
+  key: anyKey,
+  op: fc.constantFrom("is", "is_not", "contains", "present", "missing"),
+  values: fc.array(fc.oneof(scalarWord, fc.constantFrom("e", "1", "É", "\n", "00")), { maxLength: 3 }),
+});
+
 /** Conditions, each there or not, that match some of `someEvents`. */
 export const anyFilter = fc.record({
+  conditions: optional(fc.array(anyCondition, { maxLength: 2 })),
   subscription_ids: optional(fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { maxLength: 4 })),
   start_ms: optional(fc.integer({ min: 0, max: 1_760_000_000_030 })),
   end_ms: optional(fc.integer({ min: 1_700_000_000_000, max: 1_900_000_000_000 })),
-  metadata: optional(
-    fc.dictionary(
-      anyKey,
-      scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value))),
-      { maxKeys: 2 },
-    ),
-  ),
+  metadata: optional(fc.dictionary(anyKey, scalarWord, { maxKeys: 2 })),
   metadata_search: optional(fc.constantFrom("e", "EU", "é", "%", "_", '"', "\\", "n", "\n", "a", "true", "")),
   min_usage: optional(bound.map(decimalText)),
   max_usage: optional(bound.map(decimalText)),
@@ -142,6 +148,43 @@ export const anyGroups = fc.record({
     { maxLength: 2 },
   ),
   time_zone: fc.constantFrom(...ZONES),
+  max_key_length: fc.constantFrom(1, 3, 500),
+});
+
+const anySeriesGrouping: fc.Arbitrary<SeriesGrouping> = fc.oneof(
+  fc.constant<SeriesGrouping>({ by: "subscription" }),
+  fc
+    .uniqueArray(fc.tuple(fc.integer({ min: 1, max: 4 }), fc.integer({ min: 7, max: 8 })), {
+      selector: ([id]) => id,
+    })
+    .map((labels): SeriesGrouping => ({ by: "subscription", labels: new Map(labels) })),
+  anyKey.map((key): SeriesGrouping => ({ by: "metadata", key })),
+);
+
+/** Edges that are equal slices of whole hours, or of minutes, and any. */
+const anyEdges = fc.oneof(
+  fc
+    .tuple(
+      anyInstant,
+      fc.constantFrom(60_000, 3_600_000, 86_400_000),
+      fc.integer({ min: 1, max: 30 }),
+      anyInstant,
+    )
+    .map(([at, width, count, start]) => {
+      const origin = at - (at % width);
+      const inner = Array.from({ length: count }, (_, i) => origin + i * width);
+      return [Math.min(start, origin), ...inner, origin + count * width - (start % width)];
+    }),
+  fc.array(anyInstant, { minLength: 2, maxLength: 8 }).map((edges) => edges.toSorted((a, b) => a - b)),
+);
+
+/** What to answer as a series. */
+export const anySeries = fc.record({
+  edges: anyEdges,
+  group_by: fc.array(anySeriesGrouping, { maxLength: 2 }),
+  measure: fc.constantFrom(...MEASURES),
+  by_events: optional(fc.boolean()),
+  top: fc.integer({ min: 1, max: 4 }),
   max_key_length: fc.constantFrom(1, 3, 500),
 });
 

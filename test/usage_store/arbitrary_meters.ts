@@ -22,6 +22,8 @@ const anyNumber = fc.oneof(
   fc.double({ min: -1e-5, max: 1e-5, noNaN: true }),
   fc.integer(),
   decimal(1_000_000_000, 14),
+  // The largest that are read, whose sums are over the bound.
+  fc.constantFrom("999999999999.999999", "-999999999999.999999", 999_999_999_999, "99999999999.999999"),
 );
 
 /** Events that have a number each as `n`. */

@@ -2,6 +2,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { MeasureQuery, MeterTerms, MeterUse } from "../../src/usage_store/meter.ts";
+import { metadataKeysOf } from "../../src/usage_store/meter_reader.ts";
 import { propertyCases } from "../support/properties.ts";
 import { anyInstant, anyKey, modelEvent } from "./arbitrary_events.ts";
 import { anyMeter, anyText, eventsWithNumbers } from "./arbitrary_meters.ts";
@@ -24,7 +25,11 @@ const anyParts = fc.oneof(
   fc.record({ keys: fc.uniqueArray(anyKey, { maxLength: 3 }) }),
 );
 
-const anyUse: fc.Arbitrary<MeterUse> = fc.record({ meter: anyMeter, parts: anyParts });
+const anyUse: fc.Arbitrary<MeterUse> = fc.record({
+  meter: anyMeter,
+  parts: anyParts,
+  except: fc.option(fc.array(anyMeter, { maxLength: 2 }), { nil: undefined }),
+});
 
 const anyWindow = fc
   .tuple(
@@ -36,6 +41,29 @@ const anyWindow = fc
     const [since_ms = 0, start_ms = 0, end_ms = 0] = instants.toSorted((a, b) => a - b);
     return { subscription_id, since_ms, start_ms, end_ms, use, whole_ms: end_ms - start_ms + 7 };
   });
+
+/** What a bill asks: several uses of the same windows, divided alike or not at all, and what none of the meters counts. */
+const aPlansQuestion = fc
+  .record({
+    meters: fc.array(anyMeter, { minLength: 1, maxLength: 4 }),
+    parts: anyParts,
+    divided: fc.array(fc.boolean(), { minLength: 4, maxLength: 4 }),
+    windows: fc.array(anyWindow, { minLength: 1, maxLength: 3 }),
+  })
+  .map(({ meters, parts, divided, windows }) => {
+    const whole = { matches: [] };
+    const charges = meters.map((meter, i): MeterUse => ({ meter, parts: divided[i] ? parts : whole }));
+    const uses = [...charges, { meter: PLAIN, parts: whole, except: meters }];
+    return { uses, windows: uses.flatMap((_, use) => windows.map((one) => ({ ...one, use }))) };
+  });
+
+const anyQuestion = fc.oneof(
+  fc.record({
+    uses: fc.array(anyUse, { minLength: 3, maxLength: 3 }),
+    windows: fc.array(anyWindow, { maxLength: 6 }),
+  }),
+  aPlansQuestion,
+);
 
 export function meterCases({ store, company }: Subject): void {
   const measure = async (query: MeasureQuery) => {
@@ -106,6 +134,31 @@ export function meterCases({ store, company }: Subject): void {
     expect((await quantityOf(meter, values))[0]).toBe(expected);
   });
 
+  test("a number is read to twelve digits, however small it is", async () => {
+    const tiny = [8e-14, 9e-136, -8e-20, 5e-13];
+    const million = [{ key: "metadata:v", times: "999999" }];
+    expect(await quantityOf({ value: million }, tiny)).toEqual(["0.000001", 4, 0]);
+    expect(await quantityOf({ aggregation: "unique" }, [...tiny, 0])).toEqual(["2", 5, 0]);
+  });
+
+  test("a sum of terms of 1e12 or more is skipped, and fails no question", async () => {
+    const most = 999_999_999_999;
+    const numbers = [most, `-${most}`, 1, "99999999999.999999"];
+    const events = numbers.map((n, i) =>
+      modelEvent({ timestamp: START_MS + i, object: { n }, millionths: BigInt(most) * 1_000_000n }),
+    );
+    const company_id = await company(events);
+    const total = async (...value: [key: string, times: string][]) => {
+      const terms = value.map(([key, times]) => ({ key, times }));
+      const uses = [{ meter: { ...PLAIN, value: terms }, parts: { keys: [] } }];
+      const [[part] = []] = await measure({ company_id, uses, windows: [window], max_parts: 10 });
+      return [part?.quantity, part?.event_count, part?.skipped_events];
+    };
+    expect(await total(["usage", "1"], ["metadata:n", "1"])).toEqual(["0", 1, 3]);
+    expect(await total(["usage", "1"], ["metadata:n", "-1"])).toEqual(["1899999999997.000001", 3, 1]);
+    expect(await total(["metadata:n", "1"], ["metadata:n", "1"])).toEqual(["200000000001.999998", 2, 2]);
+  });
+
   test("a level is what was added up before, times how long it lasted", async () => {
     const values = [5, 2];
     const how = { start_ms: START_MS - 10, end_ms: START_MS + 2, whole_ms: 12 };
@@ -128,19 +181,25 @@ export function meterCases({ store, company }: Subject): void {
   });
 
   test(
-    "it measures as the plain model does, digests included",
+    "it measures as the plain model does, digests included, also when all that meters do not read is erased",
     async () => {
       await fc.assert(
-        fc.asyncProperty(
-          eventsWithNumbers,
-          fc.array(anyUse, { minLength: 3, maxLength: 3 }),
-          fc.array(anyWindow, { maxLength: 6 }),
-          async (events, uses, windows) => {
-            const query = { company_id: await company(events), uses, windows, max_parts: 10_000 };
-            expect(await measure(query)).toEqual(measured(events, query));
-          },
-        ),
-        propertyCases(12),
+        fc.asyncProperty(eventsWithNumbers, anyQuestion, async (events, { uses, windows }) => {
+          const query = { company_id: await company(events), uses, windows, max_parts: 10_000 };
+          const found = await measure(query);
+          expect(found).toEqual(measured(events, query));
+          expect(await measure({ ...query, without_digests: true })).toEqual(
+            found.map((parts) => parts.map((part) => ({ ...part, digest: "0".repeat(32) }))),
+          );
+          const keep = uses.flatMap(({ meter, parts, except = [] }) => {
+            const group_keys = "keys" in parts ? parts.keys : parts.matches.flatMap(Object.keys);
+            return [meter, ...except].flatMap((one) => metadataKeysOf({ ...one, group_keys }));
+          });
+          const ids = events.map(({ id }) => id);
+          await store().erase(query.company_id, ids, keep);
+          expect(await measure(query)).toEqual(found);
+        }),
+        propertyCases(8),
       );
     },
     PROPERTY_MS,

@@ -3,6 +3,7 @@ import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import type { Subject } from "./conformance_search.ts";
 import { modelEvent, someEvents } from "./arbitrary_events.ts";
+import { propertyCases } from "../support/properties.ts";
 import { NOW_MS, PROPERTY_MS, TIMEOUT_MS } from "./fixtures.ts";
 import { type ModelEvent, sorted } from "./reference_model.ts";
 
@@ -38,7 +39,7 @@ export function newestCases({ store, company }: Subject): void {
             await expectPages(company_id, events, wanted);
           }
         }),
-        { numRuns: 8 },
+        propertyCases(4),
       );
     },
     PROPERTY_MS,

@@ -200,7 +200,7 @@ export function removalCases({ store, company }: Subject): void {
             expect(await store().check(company_id, TIMEOUT_MS)).toMatchObject({ different: 0 });
           },
         ),
-        propertyCases(15),
+        propertyCases(8),
       );
     },
     PROPERTY_MS,

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { canonicalJson, parseMetadata } from "../../src/usage_store/metadata.ts";
+import { propertyCases } from "../support/properties.ts";
 
 /** A JSON value as its sender wrote it: the members of objects in the order of the text. */
 type Written = { members: [key: string, value: Written][] } | { items: Written[] } | { scalar: unknown };
@@ -63,7 +64,7 @@ test("metadata is stored the one way, whatever the order in which it was written
       expect(text).toBe(canonical(value));
       expect(canonicalJson(parseMetadata(text))).toBe(canonicalJson(JSON.parse(sent(value))));
     }),
-    { numRuns: 3_000 },
+    propertyCases(500),
   );
 });
 

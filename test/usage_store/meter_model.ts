@@ -22,7 +22,8 @@ export function measured(events: readonly ModelEvent[], { uses, windows }: Measu
         event.subscription_id === window.subscription_id &&
         event.timestamp >= (looks_back ? window.since_ms : window.start_ms) &&
         event.timestamp < window.end_ms &&
-        meter.filters.every((filter) => passes(event, filter)),
+        counts(event, meter.filters) &&
+        !(use.except ?? []).some((other) => counts(event, other.filters) && valueOf(event, other) !== null),
     );
     const parts = Map.groupBy(inside, (event) => JSON.stringify(partOf(event, use.parts)));
     return [...parts]
@@ -37,6 +38,7 @@ export function measured(events: readonly ModelEvent[], { uses, windows }: Measu
           quantity: counted.length === 0 ? "0" : plain(quantity(meter, counted, window)),
           event_count: counted.length,
           skipped_events: group.length - counted.length,
+          corrections: counted.filter(({ event }) => event.millionths < 0n).length,
           digest: digest(counted),
         };
       });
@@ -89,6 +91,10 @@ function divided(numerator: BigJs, denominator: BigJs): BigJs {
 }
 
 const plain = (value: BigJs) => (value.eq(0) ? "0" : value.toFixed());
+
+function counts(event: ModelEvent, filters: readonly MeterFilter[]): boolean {
+  return filters.every((filter) => passes(event, filter));
+}
 
 function passes({ object }: ModelEvent, { key, op, values }: MeterFilter): boolean {
   const exists = textAt(object, key) !== null;

@@ -13,6 +13,7 @@ import type {
   UsageWindow,
   WindowTotal,
 } from "../../src/usage_store/port.ts";
+import type { MetadataCondition } from "../../src/usage_store/event_filter.ts";
 
 /** An event as the plain model holds it: beside what is sent, what it means. */
 export interface ModelEvent extends NewEvent {
@@ -28,6 +29,7 @@ export function decimalText(millionths: bigint): string {
 /** The port's questions, answered by going through all events one by one. */
 export function matching(events: readonly ModelEvent[], filter: EventFilter): ModelEvent[] {
   const { subscription_ids, start_ms, end_ms, metadata, metadata_search, min_usage, max_usage } = filter;
+  const { conditions } = filter;
   return events.filter(
     (event) =>
       (subscription_ids === undefined || subscription_ids.includes(event.subscription_id)) &&
@@ -36,14 +38,27 @@ export function matching(events: readonly ModelEvent[], filter: EventFilter): Mo
       (min_usage === undefined || toBig(min_usage).times("1000000").lte(String(event.millionths))) &&
       (max_usage === undefined || toBig(max_usage).times("1000000").gte(String(event.millionths))) &&
       Object.entries(metadata ?? {}).every(([key, value]) => holds(event.object, key, value)) &&
+      (conditions ?? []).every((condition) => meets(event.object, condition)) &&
       (metadata_search === undefined ||
         strings(event.object).some((text) => lower(text).includes(lower(metadata_search)))),
   );
 }
 
-/** The events, with the metadata of some erased. */
-export function erased(events: readonly ModelEvent[], ids: ReadonlySet<string>): ModelEvent[] {
-  return events.map((event) => (ids.has(event.id) ? { ...event, object: { erased: true } } : event));
+/** The events, with the metadata of some erased, but for plain values at some keys. */
+export function erased(
+  events: readonly ModelEvent[],
+  ids: ReadonlySet<string>,
+  keep: readonly string[] = [],
+): ModelEvent[] {
+  return events.map((event) => {
+    if (!ids.has(event.id)) return event;
+    const object: Record<string, unknown> = { erased: true };
+    for (const key of keep) {
+      const found = event.object === null ? undefined : look(event.object, key);
+      if (found === null || ["string", "number", "boolean"].includes(typeof found)) object[key] = found;
+    }
+    return { ...event, object };
+  });
 }
 
 /** The events in the order of a search. */
@@ -178,7 +193,12 @@ function keyOf(kind: GroupKind, event: ModelEvent, query: AggregateQuery): numbe
   return `${date.toString()}T${String(local.hour).padStart(2, "0")}:00${local.offset}`;
 }
 
-function valueOf(object: Record<string, unknown> | null, key: string, max_length: number): string | null {
+/** The value of a key as groups have it. */
+export function valueOf(
+  object: Record<string, unknown> | null,
+  key: string,
+  max_length: number,
+): string | null {
   const found = object && look(object, key);
   if (typeof found !== "string") return found === null ? null : (scalarText(found) ?? null);
   const characters = Array.from(found);
@@ -189,6 +209,14 @@ function valueOf(object: Record<string, unknown> | null, key: string, max_length
 export function holds(object: Record<string, unknown> | null, key: string, wanted: string): boolean {
   if (object === null) return false;
   return scalarText(look(object, key)) === wanted;
+}
+
+function meets(object: Record<string, unknown> | null, { key, op, values }: MetadataCondition): boolean {
+  const text = valueOf(object, key, Number.POSITIVE_INFINITY);
+  if (op === "present") return text !== null;
+  if (op === "missing") return text === null;
+  if (op === "contains") return text !== null && values.some((part) => lower(text).includes(lower(part)));
+  return (op === "is") === values.some((value) => holds(object, key, value));
 }
 
 /** The value at a key, or a path. */

@@ -61,10 +61,8 @@ export function expectedTotals(
 }
 
 /** Totals of groups as they are compared. */
-export function inOrder(
-  totals: readonly Pick<GroupTotal, "group" | "quantity">[],
-): [string | null, string][] {
-  return totals
+export function inOrder(totals: Iterable<Pick<GroupTotal, "group" | "quantity">>): [string | null, string][] {
+  return [...totals]
     .filter(({ quantity }) => quantity !== "0")
     .map(({ group, quantity }): [string | null, string] => [group, quantity])
     .toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));

@@ -4,9 +4,10 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
+import { findRow } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
-import { type Authorization, SCOPE } from "./model.ts";
+import type { Authorization } from "./model.ts";
 import { authorizationTable, oauthClientTable } from "./tables.ts";
 
 /** The user's active authorizations, newest first. */
@@ -18,16 +19,28 @@ export async function listAuthorizations(
   const t = tx.q.use(authorizationTable);
   const clients = tx.q.use(oauthClientTable);
   const where = and(ofUser(tx, user_id), isActive(tx));
-  const { id, redirect_uri, created_at, updated_at, expires_at } = t;
+  const { id, redirect_uri, scope, created_at, updated_at, expires_at } = t;
   const rows = await selectRows(tx.q, t, {
-    columns: { id, agent_name: clients.name, redirect_uri, created_at, updated_at, expires_at },
+    columns: { id, agent_name: clients.name, redirect_uri, scope, created_at, updated_at, expires_at },
     joins: [[clients, eq(clients.id, t.oauth_client_id)]],
     where,
     order: desc(t.id),
     limit,
     offset,
   });
-  return { rows: rows.map((row) => ({ ...row, scope: SCOPE })), total: await countRows(tx.q, t, where) };
+  return { rows, total: await countRows(tx.q, t, where) };
+}
+
+/** The name of the OAuth client that an authorization of the company was given to. */
+export async function findAgentName({ q, scope }: ReadTx, id: number): Promise<string | null> {
+  const t = q.use(authorizationTable);
+  const clients = q.use(oauthClientTable);
+  const row = await findRow(q, t, {
+    columns: { name: clients.name },
+    joins: [[clients, eq(clients.id, t.oauth_client_id)]],
+    where: and(eq(t.id, id), eq(t.company_id, scope.company_id)),
+  });
+  return row?.name ?? null;
 }
 
 /** Whether an authorization is active, of any company. */
@@ -37,11 +50,12 @@ export async function isAuthorizationOpen(q: Reads, id: number, now: Temporal.In
 }
 
 export async function insertAuthorization(
-  { q, scope, now }: Tx,
+  { q, scope: { company_id }, now }: Tx,
   granted: {
     user_id: number;
     oauth_client_id: number;
     redirect_uri: string;
+    scope: string;
     code_challenge: string;
     expires_at: string;
   },
@@ -49,7 +63,7 @@ export async function insertAuthorization(
   const t = q.use(authorizationTable);
   const rows = await q
     .insert(t)
-    .values({ ...granted, company_id: scope.company_id, ...stamped(now) })
+    .values({ ...granted, company_id, ...stamped(now) })
     .returning({ id: t.id });
   return exactlyOne(rows).id;
 }

@@ -1,4 +1,5 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { SCOPE } from "./scopes.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
 
 /** OAuth clients: programs that registered themselves. They belong to no company. */
@@ -27,6 +28,8 @@ export const authorizationTable = (k: ColumnKit) =>
       user_id: k.integer("user_id").notNull(),
       oauth_client_id: k.ref("agent_id", oauthClientTable).notNull(),
       redirect_uri: k.text("redirect_uri").notNull(),
+      /** What was granted, which the user may have narrowed. */
+      scope: k.text("scope").notNull().default(SCOPE),
       code_challenge: k.text("code_challenge").notNull(),
       /** When the last of its tokens expires. */
       expires_at: k.at("expires_at").notNull(),

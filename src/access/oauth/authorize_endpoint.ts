@@ -2,6 +2,7 @@ import type { Context } from "../../app/context.ts";
 import type { Deps } from "../../app/deps.ts";
 import { call } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
+import { commonToolsets, type GrantedToolsets } from "../../core/toolsets.ts";
 import { errorPage } from "../../core/page_layout.ts";
 import { LIMITS } from "../limits.ts";
 import { isSameSecret, randomSecret } from "../../core/random_secrets.ts";
@@ -12,6 +13,7 @@ import { readForm } from "../../http/body.ts";
 import { addressRateLimit } from "../../http/rate_limits.ts";
 import { headersOf, STATUS } from "../../http/errors.ts";
 import { publicOrigin } from "../../http/origin.ts";
+import { scopeOfToolsets, toolsetsOf } from "../authorizations/scopes.ts";
 import { Login } from "../sessions/model.ts";
 import { readFields, type EndpointRequest } from "./token_endpoints.ts";
 import {
@@ -22,6 +24,7 @@ import {
   pageExpired,
   signInToAuthorize,
 } from "./grants.ts";
+import { chosenToolsets, suggestedToolsets } from "./consent.ts";
 import { type SignInPageContent, signInPage } from "./authorize_page.ts";
 import { csrfOf, AuthorizationError } from "./rules.ts";
 
@@ -50,7 +53,9 @@ async function show({ config }: Deps, { ctx, request, server }: EndpointRequest)
   const { transaction, authorization } = await call(ctx, openAuthorization, { origin, query });
   // A browser keeps its cookie, so that a second tab does not break the first.
   const browser = browserOf(request, origin) ?? randomSecret();
-  const content = { transaction, authorization, csrf: csrfOf(browser, transaction) };
+  const asked = toolsetsHere(config, authorization);
+  const ticked = commonToolsets(suggestedToolsets(authorization.scope), asked);
+  const content = { transaction, authorization, csrf: csrfOf(browser, transaction), asked, ticked };
   return signInResponse(content, { headers: { "set-cookie": cookieOf(browser, origin) } });
 }
 
@@ -65,6 +70,7 @@ async function decide(deps: Deps, { ctx, request, server }: EndpointRequest): Pr
     decision,
     email = "",
     password,
+    ...boxes
   } = readFields(await readForm(request, ctx));
   const browser = browserOf(request, origin);
   if (browser === null || !isSameSecret(csrf, csrfOf(browser, transaction))) throw pageExpired();
@@ -72,25 +78,41 @@ async function decide(deps: Deps, { ctx, request, server }: EndpointRequest): Pr
   if (decision === "deny")
     return redirectTo(await call(ctx, refuseAuthorization, { id: authorization.id, origin }));
   if (decision !== "allow") throw new AppError("malformed", "The decision must be allow or deny");
+  const asked = toolsetsHere(deps.config, authorization);
+  const ticked = chosenToolsets(asked, boxes);
+  const scope = scopeOfToolsets(chosenToolsets(toolsetsOf(authorization.scope), boxes));
+  const content = { authorization, transaction, csrf, email, asked, ticked };
+  if (Object.keys(ticked).length === 0)
+    return signInResponse({ ...content, problem: NOTHING_TICKED }, { status: 422, headers: {} });
   try {
-    return redirectTo(await allow(deps, ctx, { id: authorization.id, origin, login: { email, password } }));
+    const granted = { id: authorization.id, origin, scope };
+    return redirectTo(await allow(deps, ctx, granted, { email, password }));
   } catch (error) {
     const problem = correctable(error);
     if (problem === null) throw error;
-    return signInResponse({ authorization, transaction, csrf, email, problem: problem.message }, problem);
+    return signInResponse({ ...content, problem: problem.message }, problem);
   }
+}
+
+const NOTHING_TICKED = "Tick what it may read or write, or deny it";
+
+/** The toolsets that are asked for, of those that this deployment has. */
+function toolsetsHere({ loan_service_key }: Deps["config"], { scope }: { scope: string }): GrantedToolsets {
+  const { loans, ...others } = toolsetsOf(scope);
+  return loans === undefined || loan_service_key === null ? others : { ...others, loans };
 }
 
 /** Signs the user in and, as that user, grants the authorization. */
 async function allow(
   deps: Deps,
   ctx: Context,
-  { id, origin, login }: { id: number; origin: string; login: object },
+  { id, ...granted }: { id: number; origin: string; scope: string },
+  login: object,
 ): Promise<{ location: string }> {
   const { user, version } = await call(ctx, signInToAuthorize, decode(Login, login));
   const { id: user_id, email, company_id, client_id, role } = user;
   const as_user = contextFor(deps, { kind: "user", user_id, email, company_id, client_id, role }, ctx);
-  return call(as_user, grantAuthorization, { waiting_id: id, origin, version });
+  return call(as_user, grantAuthorization, { waiting_id: id, version, ...granted });
 }
 
 /** An error that the user can correct on the page; null for one that ends it. */

@@ -1,5 +1,7 @@
 import { type HtmlPage, html, isolate } from "../../core/html.ts";
 import { renderPage } from "../../core/page_layout.ts";
+import type { GrantedToolsets } from "../../core/toolsets.ts";
+import { toolsetBoxes } from "./consent.ts";
 import type { PendingAuthorization } from "./model.ts";
 import { pathIn } from "./rules.ts";
 
@@ -8,6 +10,9 @@ export interface SignInPageContent {
   readonly authorization: PendingAuthorization;
   readonly transaction: string;
   readonly csrf: string;
+  /** The toolsets that it asks for, of those that this deployment has, and those that are ticked. */
+  readonly asked: GrantedToolsets;
+  readonly ticked: GrantedToolsets;
   /** What was wrong with the last attempt, and its email. */
   readonly problem?: string;
   readonly email?: string;
@@ -21,6 +26,8 @@ export function signInPage({
   authorization,
   transaction,
   csrf,
+  asked,
+  ticked,
   problem,
   email = "",
 }: SignInPageContent): HtmlPage {
@@ -31,7 +38,7 @@ export function signInPage({
   // Screen readers often skip alerts that a page begins with; they read the focused field with its description.
   const focus = problem === undefined ? "" : "autofocus";
   const body = html`<h1>Let ${isolate(name)} act for you?</h1>
-<p>It will see and do in Meterhouse what your role allows you, until you end it.</p>
+<p>It will see and do in Meterhouse what you tick here, as far as your role allows, until you end it.</p>
 <dl>
 <dt>Calls itself</dt><dd>${isolate(name)}</dd>
 <dt>Leads to</dt><dd>${isolate(pathIn(redirect_uri))}</dd>
@@ -41,6 +48,7 @@ ${alert}
 <form method="post" action="/oauth/authorize">
 <input type="hidden" name="transaction" value="${transaction}">
 <input type="hidden" name="csrf" value="${csrf}">
+${toolsetBoxes(asked, ticked)}
 <label for="email">Email</label>
 <input id="email" name="email" type="email" autocomplete="username" required value="${email}" ${invalid}>
 <label for="password">Password</label>

@@ -1,15 +1,15 @@
-import { SCOPE } from "../authorizations/model.ts";
-import { resourceAt, resourceMetadataAt } from "./rules.ts";
+import { scopesWithin } from "../authorizations/scopes.ts";
+import { type McpAddress, resourceAt, resourceMetadataAt, WHOLE_ENDPOINT } from "./mcp_address.ts";
 
 // Discovery metadata. The issuer has no trailing slash: clients compare it as text.
 
-/** Protected resource metadata: RFC 9728. */
-export function resourceMetadata(origin: string) {
+/** Protected resource metadata: RFC 9728. An address of some toolsets is a resource of its own. */
+export function resourceMetadata(origin: string, address: McpAddress = WHOLE_ENDPOINT) {
   return {
-    resource: resourceAt(origin),
+    resource: resourceAt(origin, address),
     resource_name: "Meterhouse",
     authorization_servers: [origin],
-    scopes_supported: [SCOPE],
+    scopes_supported: scopesWithin(address.reachable),
     bearer_methods_supported: ["header"],
   };
 }
@@ -22,7 +22,7 @@ export function serverMetadata(origin: string) {
     token_endpoint: `${origin}/oauth/token`,
     registration_endpoint: `${origin}/oauth/register`,
     revocation_endpoint: `${origin}/oauth/revoke`,
-    scopes_supported: [SCOPE],
+    scopes_supported: scopesWithin(WHOLE_ENDPOINT.reachable),
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token"],

@@ -3,6 +3,7 @@ import { operation } from "../../app/operation.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import { Id } from "../../core/schema.ts";
+import { commonToolsets } from "../../core/toolsets.ts";
 import { sha256, randomSecret } from "../../core/random_secrets.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
@@ -10,14 +11,14 @@ import { Login } from "../sessions/model.ts";
 import { signIn } from "../sessions/sign_in.ts";
 import { User } from "../users/model.ts";
 import { findAccount } from "../users/queries.ts";
-import { SCOPE } from "../authorizations/model.ts";
+import { SCOPE, scopeOfToolsets, toolsetsOf } from "../authorizations/scopes.ts";
 import { insertAuthorization } from "../authorizations/queries.ts";
 import { findOAuthClient, findOAuthClientName } from "./client_queries.ts";
 import { AuthorizationQuery, PendingAuthorization, RedirectTarget } from "./model.ts";
 import { deleteOldestRequests, findRequest, insertRequest, takeRequest } from "./request_queries.ts";
 import {
   addToQuery,
-  checkResource,
+  addressOf,
   checkScope,
   isChallenge,
   isRegistered,
@@ -50,21 +51,22 @@ export const openAuthorization = operation({
   async run({ store, now }, { origin, query }) {
     const { client, redirect_uri } = await findDestination(store.read, query);
     const { code_challenge = "", state = null } = query;
+    let scope: string;
     try {
-      checkQuery(origin, query);
+      scope = checkQuery(origin, query);
     } catch (error) {
       throw error instanceof OAuthError ? new AuthorizationError(error, origin, redirect_uri, state) : error;
     }
     const secret = randomSecret();
     const hash = sha256(secret);
     const expires_at = iso(now.add({ minutes: LIMITS.oauth_request_minutes }));
-    const request = { oauth_client_id: client.id, redirect_uri, code_challenge, state };
+    const request = { oauth_client_id: client.id, redirect_uri, code_challenge, state, scope };
     const id = await store.tx(async (q) => {
       // Pages are open to anyone: they must not fill the disk.
       await deleteOldestRequests(q, LIMITS.oauth_requests - 1);
       return insertRequest(q, { ...request, hash, expires_at });
     });
-    return { transaction: secret, authorization: { id, client_name: client.name, redirect_uri } };
+    return { transaction: secret, authorization: { id, client_name: client.name, redirect_uri, scope } };
   },
 });
 
@@ -113,22 +115,30 @@ export const signInToAuthorize = operation({
 
 /**
  * Lets an OAuth client act for the signed-in user, and redirects to it with a code. `version` is the token version
- * of the sign-in: a password or role changed since then counts. Errors: forbidden for a page that was already
+ * of the sign-in: a password or role changed since then counts. `scope` is what the user ticked, within what the client
+ * asked for. Errors: forbidden for a page that was already
  * submitted, unauthorized.
  */
 export const grantAuthorization = operation({
   name: "grant_authorization",
   permission: "profile:write",
   target: "authorization",
-  input: Type.Object({ waiting_id: Id, origin: Type.String(), version: Type.Integer() }),
+  input: Type.Object({
+    waiting_id: Id,
+    origin: Type.String(),
+    scope: Type.String(),
+    version: Type.Integer(),
+  }),
   output: Type.Object({ id: Id, ...RedirectTarget.properties }),
-  run: (ctx, { waiting_id, origin, version }) =>
+  run: (ctx, { waiting_id, origin, version, scope: ticked }) =>
     transaction(ctx, async (tx) => {
       const request = await takeRequest(tx.q, waiting_id);
       if (!request) throw pageExpired();
       const account = ctx.actor.kind === "user" ? await findAccount(tx.q, ctx.actor.user_id) : undefined;
       if (account?.token_version !== version) throw new AppError("unauthorized", "Sign in again");
-      const { state, ...granted } = request;
+      const { state, ...asked } = request;
+      const within = commonToolsets(toolsetsOf(ticked), toolsetsOf(asked.scope));
+      const granted = { ...asked, scope: scopeOfToolsets(within) };
       const expires_at = iso(ctx.now.add({ seconds: LIMITS.oauth_code_s }));
       const row = { ...granted, user_id: account.id, expires_at };
       const id = await insertAuthorization(tx, row);
@@ -138,7 +148,7 @@ export const grantAuthorization = operation({
       const agent_name = await findOAuthClientName(tx.q, granted.oauth_client_id);
       ctx.annotateAudit({
         before: {},
-        after: { agent_name, redirect_uri: granted.redirect_uri, scope: SCOPE },
+        after: { agent_name, redirect_uri: granted.redirect_uri, scope: granted.scope },
       });
       return { id, location: addToQuery(granted.redirect_uri, { code, state, iss: origin }) };
     }),
@@ -158,15 +168,18 @@ async function findDestination(q: Reads, { client_id = "", redirect_uri }: Autho
   return { client, redirect_uri: uri };
 }
 
-/** Errors: OAuthError. */
+/** Checks a query, and returns the scope to ask the user for: what its resource has of it. Errors: OAuthError. */
 function checkQuery(
   origin: string,
   { response_type, code_challenge = "", code_challenge_method, scope, resource }: AuthorizationQuery,
-): void {
+): string {
   if (response_type !== "code")
     throw new OAuthError("unsupported_response_type", "The only response_type is code");
   if (code_challenge_method !== "S256" || !isChallenge(code_challenge))
     throw new OAuthError("invalid_request", "PKCE is required: a code_challenge with the method S256");
   checkScope(scope);
-  checkResource(origin, resource);
+  const { reachable } = addressOf(origin, resource);
+  const asked = scopeOfToolsets(commonToolsets(toolsetsOf(scope ?? SCOPE), reachable));
+  if (asked === "") throw new OAuthError("invalid_scope", "The resource has no tools of this scope");
+  return asked;
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { Id, nullable } from "../../core/schema.ts";
 import { LIMITS } from "../limits.ts";
-import { SCOPE } from "../authorizations/model.ts";
+import { SCOPE } from "../authorizations/scopes.ts";
 
 /** A client gets a code once, then access and refresh tokens. */
 export const TOKEN_KINDS = ["code", "access", "refresh"] as const;
@@ -72,7 +72,7 @@ export const IssuedTokens = Type.Object(
     token_type: Type.Literal("Bearer"),
     expires_in: Type.Integer({ description: "Seconds" }),
     refresh_token: Type.String(),
-    scope: Type.Literal(SCOPE),
+    scope: Type.String({ description: "What the user granted, which may be less than was requested" }),
   },
   { title: "IssuedTokens" },
 );
@@ -85,6 +85,7 @@ export const PendingAuthorization = Type.Object({
   id: Id,
   client_name: nullable(Type.String()),
   redirect_uri: Type.String(),
+  scope: Type.String({ description: "What the user is asked for" }),
 });
 export type PendingAuthorization = Static<typeof PendingAuthorization>;
 

@@ -15,6 +15,7 @@ export interface AuthorizationRequest {
   redirect_uri: string;
   code_challenge: string;
   state: string | null;
+  scope: string;
 }
 
 export async function insertRequest(
@@ -34,7 +35,7 @@ export async function findRequest(
   const t = q.use(authorizationRequestTable);
   const clients = q.use(oauthClientTable);
   const pending = await findRow(q, t, {
-    columns: { id: t.id, client_name: clients.name, redirect_uri: t.redirect_uri },
+    columns: { id: t.id, client_name: clients.name, redirect_uri: t.redirect_uri, scope: t.scope },
     joins: [[clients, eq(clients.id, t.oauth_client_id)]],
     where: and(eq(t.hash, hash), gt(t.expires_at, iso(now))),
   });
@@ -44,11 +45,11 @@ export async function findRequest(
 /** Consumes a request. Of many concurrent decisions, one gets it. */
 export async function takeRequest(q: Queries, id: number): Promise<AuthorizationRequest | undefined> {
   const t = q.use(authorizationRequestTable);
-  const { oauth_client_id, redirect_uri, code_challenge, state } = t;
+  const { oauth_client_id, redirect_uri, code_challenge, state, scope } = t;
   const [request] = await q
     .delete(t)
     .where(eq(t.id, id))
-    .returning({ oauth_client_id, redirect_uri, code_challenge, state });
+    .returning({ oauth_client_id, redirect_uri, code_challenge, state, scope });
   return request;
 }
 

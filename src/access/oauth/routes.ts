@@ -57,6 +57,7 @@ export const metadataRoutes = (deps: Deps) => {
       response: { 200: ResourceMetadata },
       detail: { summary: "Get the MCP endpoint's resource metadata at its RFC 9728 path", ...open },
     })
+    .get("/oauth-protected-resource/api/v1/mcp/*", (sent) => metadata.resourcePart(sent), hidden)
     .options("/*", preflight, hidden);
 };
 

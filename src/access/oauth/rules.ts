@@ -1,6 +1,7 @@
 import { AppError } from "../../core/errors.ts";
 import { sha256, isSameSecret, randomSecret } from "../../core/random_secrets.ts";
-import { SCOPE } from "../authorizations/model.ts";
+import { SCOPES, unknownScopes } from "../authorizations/scopes.ts";
+import { type McpAddress, mcpAddressOf, resourceAt, WHOLE_ENDPOINT } from "./mcp_address.ts";
 import type { TokenKind } from "./model.ts";
 
 /** Error codes: RFC 6749, 7591, 8707. */
@@ -62,14 +63,19 @@ export function isChallenge(challenge: string): boolean {
 
 /** Checks a requested scope; none requested means all. Errors: invalid_scope. */
 export function checkScope(scope: string | undefined): void {
-  const unknown = (scope ?? "").split(" ").find((word) => word !== "" && word !== SCOPE);
-  if (unknown !== undefined) throw new OAuthError("invalid_scope", `The only scope is ${SCOPE}`);
+  if (unknownScopes(scope).length === 0) return;
+  throw new OAuthError("invalid_scope", `The scopes are ${SCOPES.join(", ")}`);
 }
 
-/** Checks the resource that tokens are requested for; older clients omit it. Errors: invalid_target. */
-export function checkResource(origin: string, resource: string | undefined): void {
-  if (resource === undefined || resource === "" || resource.replace(/\/$/, "") === resourceAt(origin)) return;
-  throw new OAuthError("invalid_target", `The only resource is ${resourceAt(origin)}`);
+/**
+ * The address of the MCP endpoint that tokens are requested for; older clients omit it. Errors: invalid_target.
+ */
+export function addressOf(origin: string, resource: string | undefined): McpAddress {
+  if (resource === undefined || resource === "") return WHOLE_ENDPOINT;
+  const found = resource.startsWith(origin) ? mcpAddressOf(resource.slice(origin.length)) : undefined;
+  if (found === undefined)
+    throw new OAuthError("invalid_target", `The only resource is ${resourceAt(origin)}, whole or in part`);
+  return found;
 }
 
 const LOOPBACK = new Set(["localhost", "127.0.0.1", "[::1]"]);
@@ -121,23 +127,4 @@ export function addToQuery(uri: string, fields: Record<string, string | null>): 
 export function pathIn(uri: string): string {
   const { protocol, host } = new URL(uri);
   return /^https?:$/.test(protocol) ? host : `${protocol}${host === "" ? "" : `//${host}`}`;
-}
-
-/** The one resource that tokens are for: RFC 8707. */
-export function resourceAt(origin: string): string {
-  return `${origin}/api/v1/mcp`;
-}
-
-/** Where the resource's metadata is: RFC 9728, the resource's path after the well-known one. */
-export function resourceMetadataAt(origin: string): string {
-  return `${origin}/.well-known/oauth-protected-resource/api/v1/mcp`;
-}
-
-/**
- * The WWW-Authenticate of the resource's 401: where to get a token, and whether one was refused. Without a token
- * there is no error to name (RFC 6750).
- */
-export function challengeAt(origin: string, was_token_sent: boolean): string {
-  const error = was_token_sent ? ', error="invalid_token"' : "";
-  return `Bearer resource_metadata="${resourceMetadataAt(origin)}", scope="${SCOPE}"${error}`;
 }

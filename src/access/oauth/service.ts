@@ -3,7 +3,7 @@ import { retention } from "../../app/retention.ts";
 import { LIMITS } from "../limits.ts";
 import { randomSecret } from "../../core/random_secrets.ts";
 import { iso } from "../../core/time.ts";
-import { SCOPE } from "../authorizations/model.ts";
+import { SCOPE } from "../authorizations/scopes.ts";
 import { deleteAuthorizationsBefore } from "../authorizations/queries.ts";
 import * as clients from "./client_queries.ts";
 import { ClientMetadata, RegisteredClient } from "./model.ts";

@@ -1,4 +1,5 @@
 import type { ColumnKit } from "../../store/columns.ts";
+import { SCOPE } from "../authorizations/scopes.ts";
 import { authorizationTable, oauthClientTable } from "../authorizations/tables.ts";
 import { TOKEN_KINDS } from "./model.ts";
 
@@ -14,6 +15,8 @@ export const authorizationRequestTable = (k: ColumnKit) =>
       redirect_uri: k.text("redirect_uri").notNull(),
       code_challenge: k.text("code_challenge").notNull(),
       state: k.text("state"),
+      /** What the user is asked for. */
+      scope: k.text("scope").notNull().default(SCOPE),
       expires_at: k.at("expires_at").notNull(),
     },
     (t) => [

@@ -13,7 +13,8 @@ import { publicOrigin } from "../../http/origin.ts";
 import { exchangeCode, refreshTokens, revokeToken } from "./tokens.ts";
 import { mcpMetadata, resourceMetadata, serverMetadata } from "./discovery.ts";
 import { ClientMetadata, CodeGrant, RefreshGrant, RevokedToken } from "./model.ts";
-import { checkResource, checkScope, OAuthError } from "./rules.ts";
+import { addressOf, checkScope, OAuthError } from "./rules.ts";
+import { requireMcpAddress } from "./mcp_address.ts";
 import { registerAgent } from "./service.ts";
 
 /** A request to the authorization server, with its body unread. */
@@ -36,12 +37,18 @@ export const PREFLIGHT = {
 
 /** The discovery documents. */
 export function metadataEndpoints({ config }: Deps) {
+  const headers = { ...CORS, "cache-control": "public, max-age=300" };
   const document = (make: (origin: string) => object) => (sent: Pick<EndpointRequest, "server">) =>
-    Response.json(make(publicOrigin(config, sent.server)), {
-      headers: { ...CORS, "cache-control": "public, max-age=300" },
-    });
+    Response.json(make(publicOrigin(config, sent.server)), { headers });
   return {
-    resource: document(resourceMetadata),
+    resource: document((origin) => resourceMetadata(origin)),
+    /** That of an address of some toolsets. Errors: not_found. */
+    resourcePart({ request, server }: Pick<EndpointRequest, "request" | "server">): Response {
+      const path = new URL(request.url).pathname.replace("/.well-known/oauth-protected-resource", "");
+      return Response.json(resourceMetadata(publicOrigin(config, server), requireMcpAddress(path)), {
+        headers,
+      });
+    },
     server: document(serverMetadata),
     mcp: document(mcpMetadata),
   };
@@ -63,7 +70,7 @@ export function tokenEndpoints(deps: Deps) {
       jsonResponse(200, "invalid_request", async () => {
         countCall(sent.ctx);
         const form = readFields(await readForm(sent.request, sent.ctx));
-        checkResource(publicOrigin(deps.config, sent.server), form.resource);
+        addressOf(publicOrigin(deps.config, sent.server), form.resource);
         checkScope(form.scope);
         return grant(sent.ctx, form);
       }),

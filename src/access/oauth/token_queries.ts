@@ -15,11 +15,12 @@ import { authorizationTokenTable } from "./tables.ts";
 export interface Access {
   authorization_id: number;
   user_id: number;
+  scope: string;
 }
 
 const accessColumns = oncePerDialect((q) => {
-  const { id: authorization_id, user_id } = q.use(authorizationTable);
-  return { authorization_id, user_id };
+  const { id: authorization_id, user_id, scope } = q.use(authorizationTable);
+  return { authorization_id, user_id, scope };
 });
 
 /** The access behind a token that has neither expired nor been ended. */
@@ -51,6 +52,7 @@ export interface TokenWithGrant {
   company_id: number;
   user_id: number;
   redirect_uri: string;
+  scope: string;
   code_challenge: string;
   public_id: string;
 }
@@ -60,8 +62,8 @@ export async function findToken(q: Reads, hash: string): Promise<TokenWithGrant 
   const a = q.use(authorizationTable);
   const clients = q.use(oauthClientTable);
   const { kind, expires_at, used_at, authorization_id } = t;
-  const { ended_at, company_id, user_id, redirect_uri, code_challenge } = a;
-  const grant = { authorization_id, ended_at, company_id, user_id, redirect_uri, code_challenge };
+  const { ended_at, company_id, user_id, redirect_uri, scope, code_challenge } = a;
+  const grant = { authorization_id, ended_at, company_id, user_id, redirect_uri, scope, code_challenge };
   const token = await findRow(q, t, {
     columns: { token_id: t.id, kind, expires_at, used_at, ...grant, public_id: clients.public_id },
     joins: [

@@ -6,7 +6,6 @@ import { Nothing } from "../../core/schema.ts";
 import { sha256 } from "../../core/random_secrets.ts";
 import { instant, iso } from "../../core/time.ts";
 import type { Queries } from "../../store/store.ts";
-import { SCOPE } from "../authorizations/model.ts";
 import { endAuthorization, extendAuthorization } from "../authorizations/queries.ts";
 import { type Account, findAccount } from "../users/queries.ts";
 import { findOAuthClient } from "./client_queries.ts";
@@ -132,7 +131,7 @@ function isWithinGrace({ now, config }: Context, { kind, used_at }: TokenWithGra
 async function issue(
   q: Queries,
   { now }: Context,
-  { authorization_id, company_id }: TokenWithGrant,
+  { authorization_id, company_id, scope }: TokenWithGrant,
 ): Promise<IssuedTokens> {
   const [access_token, refresh_token] = [makeToken("access"), makeToken("refresh")];
   const access_until = iso(now.add({ hours: LIMITS.oauth_access_hours }));
@@ -143,7 +142,7 @@ async function issue(
   ]);
   await extendAuthorization({ q, scope: { company_id }, now }, authorization_id, refresh_until);
   const expires_in = LIMITS.oauth_access_hours * 3_600;
-  return { access_token, token_type: "Bearer", expires_in, refresh_token, scope: SCOPE };
+  return { access_token, token_type: "Bearer", expires_in, refresh_token, scope };
 }
 
 async function endReused(q: Queries, ctx: Context, token: TokenWithGrant): Promise<OAuthError> {

@@ -1,38 +1,74 @@
 import type { LoginGuard } from "../../app/credentials.ts";
 import type { Config } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
-import { RateLimiter } from "../../core/rate_limiter.ts";
+import { type Elsewhere, NOWHERE_ELSE, RateLimiter } from "../../core/rate_limiter.ts";
 import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { networkOf } from "../../core/network.ts";
 import type { Clock } from "../../core/time.ts";
 
-export function openLoginGuard({ rate_limit_enabled, rate_limit_login }: Config, clock: Clock): LoginGuard {
+/** What counts under one key, and for how long. */
+export interface CountedKey {
+  key: string;
+  seconds: number;
+}
+
+/** Sign-ins that other instances have seen. Decision 0323. */
+export interface SignInsElsewhere {
+  /** How many instances there are, this one with them. */
+  count(): number;
+  /** What still counts there, by key. */
+  read(keys: readonly string[]): Promise<ReadonlyMap<string, Elsewhere>>;
+  /** Tells the others. */
+  add(counted: readonly CountedKey[]): Promise<void>;
+}
+
+/** A process that has its database to itself asks nobody. */
+export const NO_OTHER_SIGN_INS: SignInsElsewhere = {
+  count: () => 1,
+  read: async () => new Map(),
+  add: async () => undefined,
+};
+
+/** Opens the guard of sign-ins. */
+export function openLoginGuard(
+  { rate_limit_enabled, rate_limit_login }: Pick<Config, "rate_limit_enabled" | "rate_limit_login">,
+  clock: Clock,
+  elsewhere: SignInsElsewhere = NO_OTHER_SIGN_INS,
+): LoginGuard {
   if (!rate_limit_enabled) return { attempt: ({ names }, verify) => fitting(names, verify) };
-  const pairs = new Gates(new RateLimiter(rate_limit_login));
-  const networks = new Gates(new RateLimiter(rate_limit_login * LIMITS.login_names_network));
-  const account_failures = rate_limit_login * LIMITS.login_networks_account;
-  const accounts = new Gates(new RateLimiter(account_failures, LIMITS.login_account_window_s));
+  const count = elsewhere.count.bind(elsewhere);
+  const pairs = new Gates("pair", { limit: rate_limit_login, count });
+  const networks = new Gates("network", { limit: rate_limit_login * LIMITS.login_names_network, count });
+  const accounts = new Gates("account", {
+    limit: rate_limit_login * LIMITS.login_networks_account,
+    seconds: LIMITS.login_account_window_s,
+    count,
+  });
   const known_pairs = new KnownPairs();
   return {
     async attempt({ address, names, is_password }, verify) {
       const network = networkOf(address);
       const paths = names.map((name) => {
         const pair = `${network} ${name}`;
-        const path = new Path(name, pair, [[pairs, pair]]);
-        if (is_password && !known_pairs.has(pair)) path.gates.push([accounts, name]);
-        return path;
+        const may_be_unknown = is_password && !known_pairs.has(pair);
+        return new Path(name, pair, [[pairs, pair]], may_be_unknown ? [accounts, name] : null);
       });
-      const network_path = new Path("", network, [[networks, network]]);
-      const open = await enterAll(network_path, paths, clock);
+      const network_path = new Path("", network, [[networks, network]], null);
+      const open = await enterAll(network_path, paths, { clock, elsewhere });
       try {
         const tried = await fitting(names, verify);
         const fits = tried.filter((name) => open.some((path) => path.name === name));
-        for (const path of open) {
-          if (fits.includes(path.name)) known_pairs.add(path.pair);
-          else path.fail(clock.now());
-        }
-        if (fits.length === 0) network_path.fail(clock.now());
+        const known = open.filter(({ name, pair }) => fits.includes(name) && !known_pairs.has(pair));
+        const failed = open.filter(({ name }) => !fits.includes(name));
+        if (fits.length === 0) failed.push(network_path);
+        for (const { pair } of known) known_pairs.add(pair);
+        // Counted here before anything is waited for: others wait to enter.
+        const told = [
+          ...known.map(({ known_key: key }) => ({ key, seconds: LIMITS.login_known_days * 86_400 })),
+          ...failed.flatMap((path) => path.fail(clock.now())),
+        ];
+        if (told.length > 0) await elsewhere.add(told);
         return fits;
       } finally {
         for (const path of [network_path, ...open]) path.leave();
@@ -50,22 +86,42 @@ async function fitting(
   return names.filter((_, i) => fits[i]);
 }
 
+type Gate = [Gates, string];
+type SeenElsewhere = ReadonlyMap<string, Elsewhere>;
+
 /** The limits that one name is tried under. */
 class Path {
   readonly name: string;
   readonly pair: string;
-  readonly gates: [Gates, string][];
+  /** Under which instances tell each other that the pair has signed in. */
+  readonly known_key: string;
+  readonly #gates: readonly Gate[];
+  /** Counts for those alone who have not signed in from their network lately. */
+  #stranger_gate: Gate | null;
 
-  constructor(name: string, pair: string, gates: [Gates, string][]) {
+  constructor(name: string, pair: string, gates: readonly Gate[], stranger_gate: Gate | null) {
     this.name = name;
     this.pair = pair;
-    this.gates = gates;
+    this.known_key = `known ${pair}`;
+    this.#gates = gates;
+    this.#stranger_gate = stranger_gate;
+  }
+
+  get gates(): readonly Gate[] {
+    return this.#stranger_gate === null ? this.#gates : [...this.#gates, this.#stranger_gate];
+  }
+
+  /** What to ask other instances for. */
+  get keys(): string[] {
+    const keys = this.gates.map(([gate, key]) => gate.keyOf(key));
+    return this.#stranger_gate === null ? keys : [...keys, this.known_key];
   }
 
   /** The first gate without a free place. Errors: rate_limited past a limit. */
-  fullGate(now: Temporal.Instant): [Gates, string] | undefined {
+  fullGate(now: Temporal.Instant, seen: SeenElsewhere): Gate | undefined {
+    if (seen.has(this.known_key)) this.#stranger_gate = null;
     // All are checked: past one limit there is no waiting at another.
-    const [full] = this.gates.filter(([gate, key]) => !gate.hasPlace(key, now));
+    const [full] = this.gates.filter(([gate, key]) => !gate.hasPlace(key, now, seen));
     return full;
   }
 
@@ -73,8 +129,8 @@ class Path {
     for (const [gate, key] of this.gates) gate.enter(key);
   }
 
-  fail(now: Temporal.Instant): void {
-    for (const [gate, key] of this.gates) gate.fail(key, now);
+  fail(now: Temporal.Instant): CountedKey[] {
+    return this.gates.map(([gate, key]) => gate.fail(key, now));
   }
 
   leave(): void {
@@ -83,15 +139,20 @@ class Path {
 }
 
 /** Enters every path within its limits, once all have a place. Errors: rate_limited when there is none. */
-async function enterAll(network_path: Path, paths: readonly Path[], clock: Clock): Promise<Path[]> {
+async function enterAll(
+  network_path: Path,
+  paths: readonly Path[],
+  { clock, elsewhere }: { clock: Clock; elsewhere: SignInsElsewhere },
+): Promise<Path[]> {
   for (;;) {
-    // Checked again after each wait, at the current time.
+    // Checked again after each wait, at the current time; from here on in one turn of the loop.
+    const seen = await elsewhere.read([network_path, ...paths].flatMap(({ keys }) => keys));
     const now = clock.now();
     let refusal: unknown;
-    let full = network_path.fullGate(now);
+    let full = network_path.fullGate(now, seen);
     const open = paths.filter((path) => {
       try {
-        const gate = path.fullGate(now);
+        const gate = path.fullGate(now, seen);
         full ??= gate;
         return true;
       } catch (error) {
@@ -111,17 +172,35 @@ async function enterAll(network_path: Path, paths: readonly Path[], clock: Clock
 
 /** Admits as many attempts of a key as may still fail; others wait. */
 class Gates {
+  readonly #kind: string;
+  readonly #seconds: number;
   readonly #limiter: RateLimiter;
+  readonly #count: () => number;
   readonly #inside = new Map<string, number>();
   readonly #waiting = new Map<string, (() => void)[]>();
 
-  constructor(limiter: RateLimiter) {
-    this.#limiter = limiter;
+  constructor(
+    kind: string,
+    { limit, seconds = 60, count }: { limit: number; seconds?: number; count: () => number },
+  ) {
+    this.#kind = kind;
+    this.#seconds = seconds;
+    this.#limiter = new RateLimiter(limit, seconds);
+    this.#count = count;
   }
 
-  /** Whether another attempt may enter. Errors: rate_limited past the limit. */
-  hasPlace(key: string, now: Temporal.Instant): boolean {
-    return (this.#inside.get(key) ?? 0) < this.#limiter.check(key, now);
+  /** By which other instances know a key of this kind. */
+  keyOf(key: string): string {
+    return `${this.#kind} ${key}`;
+  }
+
+  /**
+   * Whether another attempt may enter. What may still fail is divided among the instances, each of which lets one in at
+   * least. Errors: rate_limited past the limit.
+   */
+  hasPlace(key: string, now: Temporal.Instant, seen: SeenElsewhere): boolean {
+    const left = this.#limiter.check(key, now, seen.get(this.keyOf(key)) ?? NOWHERE_ELSE);
+    return (this.#inside.get(key) ?? 0) < Math.max(1, Math.floor(left / this.#count()));
   }
 
   /** Resolves when an attempt leaves. Errors: rate_limited when too many wait. */
@@ -138,8 +217,9 @@ class Gates {
     this.#inside.set(key, (this.#inside.get(key) ?? 0) + 1);
   }
 
-  fail(key: string, now: Temporal.Instant): void {
+  fail(key: string, now: Temporal.Instant): CountedKey {
     this.#limiter.add(key, now);
+    return { key: this.keyOf(key), seconds: this.#seconds };
   }
 
   leave(key: string): void {

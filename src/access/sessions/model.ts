@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { PERMISSIONS } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, Email, oneOf, strict } from "../../core/schema.ts";
+import { At, Email, Id, oneOf, strict } from "../../core/schema.ts";
 import { Password, User } from "../users/model.ts";
 
 // Signing in takes any password: the rules are for new ones, and naming them here would help guessing.
@@ -32,6 +32,7 @@ export const Me = Type.Object(
     ...User.properties,
     permissions: Type.Array(oneOf(PERMISSIONS)),
     timezone: Type.String({ description: "The company's, in which its days and months begin" }),
+    company: Type.Object({ id: Id, name: Type.String(), timezone: Type.String(), currency: Type.String() }),
   },
   { title: "Me" },
 );

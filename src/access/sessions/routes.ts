@@ -2,6 +2,7 @@ import { call } from "../../app/operation.ts";
 import { Nothing } from "../../core/schema.ts";
 import { answers, data, dataOf } from "../../http/responses.ts";
 import { endpoint, route, routes } from "../../http/route.ts";
+import { endedCookie } from "../../http/session_cookie.ts";
 import { changePassword, getMe, login, logout } from "./service.ts";
 
 export const loginRoutes = routes({ tag: "Authentication", admits: "open" }, [
@@ -27,6 +28,22 @@ export const logoutRoutes = routes({ tag: "Authentication", admits: "any" }, [
       },
     },
     ({ ctx }) => data(call(ctx, logout, {})),
+  ),
+  // By hand as well: it takes the cookie away.
+  endpoint(
+    "DELETE /session",
+    {
+      response: answers({ 200: dataOf(Nothing) }),
+      detail: {
+        operationId: "end_session",
+        summary: "Sign this browser out",
+        description: "Ends its session at once, on every instance. Other sessions of the user stay.",
+      },
+    },
+    async ({ deps: { config }, ctx }) => {
+      const done = await call(ctx, logout, {});
+      return Response.json({ data: done }, { headers: { "set-cookie": endedCookie(config) } });
+    },
   ),
 ]);
 

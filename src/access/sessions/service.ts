@@ -1,18 +1,21 @@
 import { operation } from "../../app/operation.ts";
 import { retention } from "../../app/retention.ts";
-import { type Actor, permissionsOf } from "../../core/access.ts";
-import { AppError, invalid, notFound } from "../../core/errors.ts";
+import type { Actor } from "../../core/access.ts";
+import { AppError, invalid } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import type { Reads } from "../../store/store.ts";
-import { findCompany } from "../../tenancy/companies/queries.ts";
-import { endAuthorizationsOf } from "../authorizations/queries.ts";
+import { deleteExpiredLinks } from "../user_links/queries.ts";
+import { endOtherWaysIn } from "../users/new_password.ts";
+import { deleteSession, deleteUnusedSessions } from "../browser_sessions/queries.ts";
 import { findAccount, updateUser } from "../users/queries.ts";
 import { checkPassword } from "../users/rules.ts";
+import { meOf } from "./me.ts";
 import { ChangePassword, Login, LoginResponse, Me } from "./model.ts";
 import { deleteEndedTokensBefore, insertEndedToken } from "./queries.ts";
+import { deleteCountsBefore } from "./count_queries.ts";
 import { guardedName, signIn } from "./sign_in.ts";
-import { readTx, transaction } from "../../app/transaction.ts";
+import { transaction } from "../../app/transaction.ts";
 
 /**
  * Signs a user in with email and password. Failures are counted by network and email, by network, and by email.
@@ -31,17 +34,14 @@ export const login = operation({
   },
 });
 
-/** Returns the signed-in user with its permissions and its company's time zone. */
+/** Returns the signed-in user with its permissions and its company. */
 export const getMe = operation({
   name: "get_me",
   permission: "profile:read",
   input: Nothing,
   output: Me,
-  async run(ctx) {
-    const { password_hash: _, token_version: __, ...user } = await findOwnAccount(ctx.store.read, ctx.actor);
-    const company = await findCompany(readTx(ctx));
-    if (!company) throw notFound("Company", user.company_id);
-    return { ...user, permissions: permissionsOf(user.role), timezone: company.timezone };
+  async run({ store, now, actor }) {
+    return meOf({ q: store.read, now }, await findOwnAccount(store.read, actor));
   },
 });
 
@@ -63,7 +63,7 @@ export const changePassword = operation({
     const password_hash = await ctx.passwords.hash(new_password);
     await transaction(ctx, async (tx) => {
       const user = await updateUser(tx, account.id, { password_hash, end_tokens: true });
-      await endAuthorizationsOf(tx, account.id);
+      await endOtherWaysIn(tx, account.id);
       return user;
     });
     return {};
@@ -71,8 +71,8 @@ export const changePassword = operation({
 });
 
 /**
- * Ends the caller's token on every instance, and the links made with it. Errors: not_found for an actor without a
- * token. Decision 0146.
+ * Ends the caller's token or browser session on every instance, and the links made with it. Errors: not_found for an
+ * actor without either. Decision 0146.
  */
 export const logout = operation({
   name: "logout",
@@ -81,24 +81,36 @@ export const logout = operation({
   target: "user",
   input: Nothing,
   output: Nothing,
-  async run({ store, actor, annotateAudit }) {
-    if (actor.kind !== "user" || !actor.token)
-      throw new AppError("not_found", "Only a token can be signed out");
-    const { id: token_id, expires_ms } = actor.token;
-    const expires_at = Temporal.Instant.fromEpochMilliseconds(expires_ms);
-    await store.tx(async (q) => {
-      await insertEndedToken(q, { token_id, expires_at });
-      annotateAudit({ target: { type: "user", id: actor.user_id } });
+  async run(ctx) {
+    const { actor, annotateAudit } = ctx;
+    if (actor.kind !== "user" || (!actor.token && actor.session_id === undefined))
+      throw new AppError("not_found", "Only a token or a browser's session can be signed out");
+    const { user_id, token, session_id } = actor;
+    await transaction(ctx, async (tx) => {
+      if (session_id !== undefined) await deleteSession(tx, user_id, session_id);
+      if (token) {
+        const expires_at = Temporal.Instant.fromEpochMilliseconds(token.expires_ms);
+        await insertEndedToken(tx.q, { token_id: token.id, expires_at });
+      }
+      annotateAudit({ target: { type: "user", id: user_id } });
     });
     return {};
   },
 });
 
-/** Deletes ended tokens that have expired. They belong to no company, and go with whichever is pruned first. */
-export const pruneEndedTokens = retention({
-  name: "prune_ended_tokens",
+/**
+ * Deletes browser sessions that have ended, and expired links, ended tokens and counted sign-ins. The last two
+ * belong to no company, and go with whichever is pruned first.
+ */
+export const pruneSessions = retention({
+  name: "prune_sessions",
   permission: "company:write",
-  deletions: [({ q, now }, limit) => deleteEndedTokensBefore(q, now, limit)],
+  deletions: [
+    deleteUnusedSessions,
+    deleteExpiredLinks,
+    ({ q, now }, limit) => deleteEndedTokensBefore(q, now, limit),
+    ({ q, now }, limit) => deleteCountsBefore(q, now, limit),
+  ],
 });
 
 async function findOwnAccount(q: Reads, actor: Actor) {

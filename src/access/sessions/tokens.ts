@@ -108,6 +108,9 @@ export function openTokens(secret: string, clock: Clock): Tokens & TokenVerifier
       return claims;
     },
     ...openLinks(key, clock),
+    // No JWT begins with a purpose and a zero: its signature can't be had this way.
+    mac: (purpose, text) =>
+      new Bun.CryptoHasher("sha256", key).update(`${purpose}\0${text}`).digest("base64url"),
   };
 }
 
@@ -138,9 +141,15 @@ function keyClaims({ sub, aud, role, ver, exp }: JWTPayload): KeyClaims | null {
 /** Signs and verifies links. */
 function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "verifyLink"> {
   return {
-    async signLink({ user_id, token_version, token_id, authorization_id }, query) {
+    async signLink({ user_id, token_version, token_id, session_id, authorization_id }, query) {
       const expires_s = Math.floor(clock.now().epochMilliseconds / 1_000) + LIMITS.usage_export_link_s;
-      const link = await new SignJWT({ ver: token_version, sid: token_id, grant: authorization_id, query })
+      const link = await new SignJWT({
+        ver: token_version,
+        sid: token_id,
+        browser: session_id,
+        grant: authorization_id,
+        query,
+      })
         .setProtectedHeader({ alg: "HS256" })
         .setSubject(String(user_id))
         .setIssuer(ISSUER)
@@ -158,11 +167,12 @@ function openLinks(key: Uint8Array, clock: Clock): Pick<Tokens, "signLink" | "ve
           requiredClaims: ["sub", "exp", "ver", "query"],
           currentDate: jwtDate(clock.now()),
         });
-        const { sub, ver, sid, grant, query } = payload;
+        const { sub, ver, sid, browser, grant, query } = payload;
         const by = {
           user_id: Number(sub),
           token_version: Number(ver),
           ...(typeof sid === "string" ? { token_id: sid } : {}),
+          ...(typeof browser === "number" ? { session_id: browser } : {}),
           ...(typeof grant === "number" ? { authorization_id: grant } : {}),
         };
         return { by, query };

@@ -34,7 +34,7 @@ const name = Type.Optional(nullable(Name));
 const clientId = Type.Optional(nullable(Id));
 
 export const CreateUser = strict(
-  { email: Email, name, password: Password, role: RoleName, client_id: clientId },
+  { email: Email, name, password: Type.Optional(Password), role: RoleName, client_id: clientId },
   { title: "CreateUser" },
 );
 

@@ -5,7 +5,8 @@ export const userRoutes = routes({ tag: "Users", admits: "company" }, [
   route("GET /users", listUsers, { summary: "List users", description: "Admins only." }),
   route("POST /users", createUser, {
     summary: "Create a user",
-    description: "client_id goes with the role client, and only with it.",
+    description:
+      "client_id goes with the role client, and only with it. Without a password the user signs in after choosing one by a link.",
     status: 201,
   }),
   route("GET /users/:id", getUser, { summary: "Get a user" }),

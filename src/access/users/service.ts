@@ -2,11 +2,12 @@ import { operation } from "../../app/operation.ts";
 import type { Role } from "../../core/access.ts";
 import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
+import { randomSecret } from "../../core/random_secrets.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findClient } from "../../tenancy/clients/queries.ts";
 import { CreateUser, ListUsers, UpdateUser, User } from "./model.ts";
-import { endAuthorizationsOf } from "../authorizations/queries.ts";
+import { endOtherWaysIn } from "./new_password.ts";
 import * as queries from "./queries.ts";
 import { checkPassword } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
@@ -33,7 +34,7 @@ export const getUser = operation({
 });
 
 /**
- * Creates a user. Errors: invalid (an email in use in the company, a client_id that does not fit the role, a password
+ * Creates a user; without a password it signs in after it has chosen one by a link. Errors: invalid (an email in use in the company, a client_id that does not fit the role, a password
  * that is easy to guess).
  */
 export const createUser = operation({
@@ -42,9 +43,10 @@ export const createUser = operation({
   input: CreateUser,
   output: User,
   async run(ctx, { email, name = null, password, role, client_id = null }) {
-    checkPassword("/password", password, email);
+    if (password !== undefined) checkPassword("/password", password, email);
     await checkClient(readTx(ctx), role, client_id);
-    const password_hash = await ctx.passwords.hash(password);
+    // One that nobody knows, until the user has chosen one by a link.
+    const password_hash = await ctx.passwords.hash(password ?? randomSecret());
     return transaction(ctx, async (tx) => {
       await checkClient(tx, role, client_id);
       return queries.insertUser(tx, { email, name, role, client_id, password_hash });
@@ -79,7 +81,7 @@ export const updateUser = operation({
       };
       const user = orNotFound(await queries.updateUser(tx, id, { ...change, end_tokens }), "User", id);
       // A new role ends no authorization: OAuth clients act with the user's current one.
-      if (password_hash !== undefined) await endAuthorizationsOf(tx, id);
+      if (password_hash !== undefined) await endOtherWaysIn(tx, id);
       ctx.annotateAudit({ before, after: user });
       return user;
     });

@@ -2,6 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { At, Id, Name, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { Charge, ChargeInput } from "../billing_models/charge_model.ts";
+import { Entitlement, EntitlementInput } from "../features/entitlement_model.ts";
+import { LIMITS } from "../limits.ts";
 import { Code } from "../meters/model.ts";
 
 // What an add-on's charge has of its own is its terms: code and name are the add-on's, the quantity the booking's.
@@ -23,6 +25,9 @@ export const AddOn = Type.Object(
     name: Type.String(),
     currency: Type.String(),
     charge: AddOnCharge,
+    entitlements: Type.Optional(
+      Type.Array(Entitlement, { description: "what each one that is booked adds to the plan's" }),
+    ),
     company_id: Id,
     status: oneOf(["active", "archived"]),
     created_at: At,
@@ -41,8 +46,25 @@ export const ListAddOns = strict({
 export type ListAddOns = Static<typeof ListAddOns>;
 
 export const CreateAddOn = strict(
-  { code: Code, name: Name, currency: Currency, charge: AddOnChargeInput },
-  { title: "CreateAddOn" },
+  {
+    code: Code,
+    name: Name,
+    currency: Currency,
+    charge: AddOnChargeInput,
+    entitlements: Type.Optional(Type.Array(EntitlementInput, { maxItems: LIMITS.entitlements })),
+  },
+  {
+    title: "CreateAddOn",
+    examples: [
+      {
+        code: "seats",
+        name: "More seats",
+        currency: "USD",
+        charge: { type: "fixed", price: "12" },
+        entitlements: [{ feature: "output_tokens", limit: "1000000", window: "month" }],
+      },
+    ],
+  },
 );
 
 export const UpdateAddOn = strict(
@@ -52,6 +74,7 @@ export const UpdateAddOn = strict(
     code: Type.Optional(Code),
     currency: Type.Optional(Currency),
     charge: Type.Optional(AddOnChargeInput),
+    entitlements: Type.Optional(Type.Array(EntitlementInput, { maxItems: LIMITS.entitlements })),
   },
-  { title: "UpdateAddOn" },
+  { title: "UpdateAddOn", examples: [{ name: "Seats" }] },
 );

@@ -5,14 +5,20 @@ import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import type { RowOf } from "../../store/row_of.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import type { Entitlement } from "../features/entitlement_model.ts";
 import type { AddOnTerms } from "../rating/add_on_lines.ts";
 import { AddOn, type ListAddOns } from "./model.ts";
 import type { AddOnPricing } from "./rules.ts";
 import { addOnTable } from "./tables.ts";
 
 const addOnColumns = (q: Reads) => columnsOf(q.use(addOnTable), AddOn);
+
+function toAddOn({ entitlements, ...row }: RowOf<ReturnType<typeof addOnColumns>>): AddOn {
+  return { ...row, ...(entitlements.length === 0 ? {} : { entitlements }) };
+}
 
 /** The columns that bills need of an add-on. */
 export function addOnTermColumns(q: Reads) {
@@ -21,20 +27,24 @@ export function addOnTermColumns(q: Reads) {
 }
 
 /** Active add-ons by id, and how many there are in all. */
-export function listAddOns(
+export async function listAddOns(
   tx: ReadTx,
   { search, ...filter }: Omit<ListAddOns, "page" | "limit">,
   slice: Slice,
 ): Promise<{ rows: AddOn[]; total: number }> {
   const t = tx.q.use(addOnTable);
   const where = and(isActive(tx), containing(t.name, search), matching(t, filter));
-  return listRows(tx.q, t, { columns: addOnColumns(tx.q), where, order: asc(t.id), slice });
+  const options = { columns: addOnColumns(tx.q), where, order: asc(t.id), slice };
+  const { rows, total } = await listRows(tx.q, t, options);
+  return { rows: rows.map(toAddOn), total };
 }
 
 /** An active add-on, which may be booked. */
-export function findAddOn(tx: ReadTx, id: number): Promise<AddOn | undefined> {
+export async function findAddOn(tx: ReadTx, id: number): Promise<AddOn | undefined> {
   const t = tx.q.use(addOnTable);
-  return findRow(tx.q, t, { columns: addOnColumns(tx.q), where: and(isActive(tx), eq(t.id, id)) });
+  const where = and(isActive(tx), eq(t.id, id));
+  const row = await findRow(tx.q, t, { columns: addOnColumns(tx.q), where });
+  return row && toAddOn(row);
 }
 
 /** What add-ons charge, archived ones too, by id. */
@@ -63,18 +73,32 @@ export async function listAddOnsNaming(
   return rows.filter(({ charge }) => charge.meter_id === meter_id);
 }
 
-export function insertAddOn(
-  { q, scope, now }: Tx,
-  fields: AddOnPricing & Pick<AddOn, "name">,
-): Promise<AddOn> {
+/** The company's add-ons that have an entitlement to a feature, archived ones too. */
+export async function listAddOnsEntitling(
+  { q, scope }: ReadTx,
+  feature: string,
+): Promise<Pick<AddOn, "id">[]> {
+  const t = q.use(addOnTable);
+  const rows = await selectRows(q, t, {
+    columns: { id: t.id, entitlements: t.entitlements },
+    where: eq(t.company_id, scope.company_id),
+    order: asc(t.id),
+  });
+  return rows.filter(({ entitlements }) => entitlements.some((one) => one.feature === feature));
+}
+
+/** What is written of an add-on. */
+type AddOnFields = AddOnPricing & Pick<AddOn, "name"> & { entitlements: Entitlement[] };
+
+export async function insertAddOn({ q, scope, now }: Tx, fields: AddOnFields): Promise<AddOn> {
   const row = { ...fields, company_id: scope.company_id, status: "active" as const, ...stamped(now) };
-  return insertRow(q, q.use(addOnTable), row, addOnColumns(q));
+  return toAddOn(await insertRow(q, q.use(addOnTable), row, addOnColumns(q)));
 }
 
 export async function updateAddOn(
   tx: Tx,
   id: number,
-  change: Partial<AddOnPricing> & { name?: string; status?: AddOn["status"] },
+  change: Partial<AddOnFields> & { status?: AddOn["status"] },
 ): Promise<AddOn | undefined> {
   const t = tx.q.use(addOnTable);
   const [row] = await tx.q
@@ -82,7 +106,7 @@ export async function updateAddOn(
     .set({ ...change, updated_at: iso(tx.now) })
     .where(and(isActive(tx), eq(t.id, id)))
     .returning(addOnColumns(tx.q));
-  return row;
+  return row && toAddOn(row);
 }
 
 function isActive({ q, scope }: ReadTx): SQL | undefined {

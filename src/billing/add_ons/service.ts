@@ -7,6 +7,7 @@ import { ById, listed, Nothing } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
+import { readGranted } from "../billing_models/read_model.ts";
 import type { Meter } from "../meters/model.ts";
 import { findMeters } from "../meters/queries.ts";
 import { countBookingSubscriptions, isBooked } from "../subscription_add_ons/queries.ts";
@@ -39,10 +40,11 @@ export const createAddOn = operation({
   permission: "billing_models:write",
   input: CreateAddOn,
   output: AddOn,
-  run: (ctx, { name, ...input }) =>
+  run: (ctx, { name, entitlements: given = [], ...input }) =>
     transaction(ctx, async (tx) => {
       const pricing = readPricing(input, await meterOf(tx, input.charge));
-      const add_on = await queries.insertAddOn(tx, { name, ...pricing });
+      const entitlements = await readGranted(tx, given);
+      const add_on = await queries.insertAddOn(tx, { name, ...pricing, entitlements });
       await recordEvents(tx, [event("add_on.created", add_on)]);
       return add_on;
     }),
@@ -50,7 +52,7 @@ export const createAddOn = operation({
 
 /**
  * Replaces an add-on's name, and what else is given before a subscription has booked it. Errors: not_found, invalid,
- * conflict for another code, currency or charge after that.
+ * conflict for another code, currency or charge after that; entitlements may change.
  */
 export const updateAddOn = operation({
   name: "update_add_on",
@@ -61,6 +63,9 @@ export const updateAddOn = operation({
     transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findAddOn(tx, id), "Add-on", id);
       const { code = before.code, currency = before.currency, charge = before.charge } = given;
+      const entitlements = given.entitlements
+        ? await readGranted(tx, given.entitlements)
+        : (before.entitlements ?? []);
       const pricing = readPricing({ code, currency, charge }, await meterOf(tx, charge));
       if (!isDeepStrictEqual({ ...before, ...pricing }, before) && (await isBooked(tx, id))) {
         throw new AppError(
@@ -68,7 +73,8 @@ export const updateAddOn = operation({
           `Cannot change what add-on ${id} charges: subscriptions have booked it. Create a new add-on`,
         );
       }
-      const add_on = orNotFound(await queries.updateAddOn(tx, id, { name, ...pricing }), "Add-on", id);
+      const fields = { name, ...pricing, entitlements };
+      const add_on = orNotFound(await queries.updateAddOn(tx, id, fields), "Add-on", id);
       await recordEvents(tx, [event("add_on.updated", add_on)]);
       ctx.annotateAudit({ before, after: add_on });
       return add_on;

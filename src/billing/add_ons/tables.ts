@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { invalid } from "../../core/errors.ts";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
+import type { Entitlement } from "../features/entitlement_model.ts";
 import type { AddOnCharge } from "./model.ts";
 
 export const addOnTable = (k: ColumnKit) =>
@@ -14,6 +15,7 @@ export const addOnTable = (k: ColumnKit) =>
       name: k.text("name").notNull(),
       currency: k.text("currency").notNull(),
       charge: k.json<AddOnCharge>("charge").notNull(),
+      entitlements: k.json<Entitlement[]>("entitlements").notNull().default([]),
       /** A deleted add-on is archived: bills refer to it. */
       status: k.enumeration("status", ["active", "archived"]).notNull(),
       ...stamps(k),

@@ -7,7 +7,8 @@ import type { ReadTx, Tx } from "../../store/store.ts";
 import { closedPeriods } from "../subscriptions/due_periods.ts";
 import { findLastCount, listClosedBounds } from "../records/queries.ts";
 import { adjustAdvances } from "../runs/advances.ts";
-import { diff, type RatedPeriod, rateDue, write } from "../runs/pipeline.ts";
+import { diff, type RatedPeriod, rateDue } from "../runs/pipeline.ts";
+import { write } from "../runs/write_records.ts";
 import { type BillableSubscription, duePeriod } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
 

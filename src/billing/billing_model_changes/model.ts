@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { InstantText } from "../../core/instants.ts";
+import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 
 export const CHANGE_KINDS = ["change", "upgrade", "downgrade"] as const;
 export const CHANGE_STATUSES = ["scheduled", "applied", "cancelled"] as const;
@@ -37,8 +38,18 @@ export const BillingModelChange = Type.Object(
 );
 export type BillingModelChange = Static<typeof BillingModelChange>;
 
+/** The end of the running billing period; it follows the time zone. */
+export const NEXT_PERIOD = "next_period";
+
 export const CreateBillingModelChange = strict(
-  { id: Id, new_billing_model_id: Id, effective_at: InstantText },
+  {
+    id: Id,
+    new_billing_model_id: Id,
+    effective_at: Type.Union([Type.Literal(NEXT_PERIOD), InstantText], {
+      description:
+        "next_period: the end of the running billing period; or an instant, local, with an offset or in Unix ms",
+    }),
+  },
   { title: "CreateBillingModelChange" },
 );
 

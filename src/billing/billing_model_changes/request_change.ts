@@ -2,7 +2,8 @@ import type { Context } from "../../app/context.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { LIMITS } from "../limits.ts";
 import { AppError, invalid } from "../../core/errors.ts";
-import type { IsoInstant } from "../../core/time.ts";
+import { periodContaining } from "../../core/periods.ts";
+import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { BillingModel } from "../billing_models/model.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
@@ -17,9 +18,9 @@ import {
   nextDue,
   relinkChanges,
 } from "./change_timeline.ts";
-import type { BillingModelChange } from "./model.ts";
+import { type BillingModelChange, NEXT_PERIOD } from "./model.ts";
 import * as queries from "./queries.ts";
-import { changeEvent } from "./rules.ts";
+import { changeEvent, validateChange } from "./rules.ts";
 
 /** A requested change that is valid for the timeline it was planned on. */
 export interface PlannedChange
@@ -37,6 +38,9 @@ export interface PlannedChange
   readonly requested_by?: number | null;
 }
 
+/** Validates a requested change against a timeline. Errors: invalid. */
+export type Planner = (tx: ReadTx, current: ChangeTimeline) => Promise<PlannedChange>;
+
 /**
  * Makes a requested change, after applying what is due before it: applied with closed periods adjusted, or scheduled.
  * `plan` validates it against the timeline, before and again inside the transaction, where `afterwards` may record
@@ -45,7 +49,7 @@ export interface PlannedChange
 export async function requestChange(
   ctx: Context,
   subscription_id: number,
-  plan: (tx: ReadTx, current: ChangeTimeline) => Promise<PlannedChange>,
+  plan: Planner,
   afterwards: (tx: Tx, change: BillingModelChange) => Promise<void> = async () => undefined,
 ): Promise<BillingModelChange> {
   const { now, actor } = ctx;
@@ -88,6 +92,46 @@ export async function applyBefore(ctx: Context, subscription_id: number): Promis
     if (error instanceof AppError && error.kind === "unavailable") throw error;
     const message = `Cannot change subscription ${subscription_id}: a change that is due before can't be applied`;
     throw new AppError("conflict", message, { cause: error });
+  }
+}
+
+/** Plans a change to any billing model, now, in the past or in the future. */
+export function planChange({
+  new_billing_model_id,
+  effective_at: requested_at,
+}: {
+  new_billing_model_id: number;
+  effective_at: string;
+}): Planner {
+  return async (tx, current) => {
+    await findNewModel(tx, current, new_billing_model_id);
+    const instants =
+      requested_at === NEXT_PERIOD
+        ? nextPeriodOf(current, tx.now)
+        : { effective_at: iso(instant(requested_at)) };
+    const change = { new_billing_model_id, ...instants };
+    checkAhead(change.effective_at, tx.now);
+    const valid = validateChange(current.subscription, current.changes, change);
+    if ("field" in valid) throw invalid(`/${valid.field}`, valid.message);
+    const is_applied = change.effective_at <= iso(tx.now);
+    return { ...valid, ...change, kind: "change", credits_added: null, replaces: [], is_applied };
+  };
+}
+
+/** The end of the billing period that runs, or of the first one, and an instant of it. */
+export function nextPeriodOf(
+  { subscription, zones }: Pick<ChangeTimeline, "subscription" | "zones">,
+  now: Temporal.Instant,
+): { effective_at: IsoInstant; after_period_at: IsoInstant } {
+  const live = later(now, instant(subscription.started_at));
+  const period = periodContaining(live, subscription.billing_anchor_day, zones);
+  return { effective_at: iso(period.to), after_period_at: iso(live) };
+}
+
+function checkAhead(effective_at: IsoInstant, now: Temporal.Instant): void {
+  const latest = now.toZonedDateTimeISO("UTC").add({ years: LIMITS.change_years_ahead }).toInstant();
+  if (effective_at > iso(latest)) {
+    throw invalid("/effective_at", `must be at most ${LIMITS.change_years_ahead} years from now`);
   }
 }
 

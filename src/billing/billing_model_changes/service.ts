@@ -2,10 +2,10 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { LIMITS } from "../limits.ts";
-import { invalid, notFound, orNotFound } from "../../core/errors.ts";
+import { notFound, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { listed, Nothing } from "../../core/schema.ts";
-import { type IsoInstant, instant, iso } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import { findSubscription } from "../subscriptions/queries.ts";
 import { applyBatch, applyDueOf } from "./apply_change.ts";
 import { cancelChanges, findTimeline, relinkChanges } from "./change_timeline.ts";
@@ -19,8 +19,7 @@ import {
   ListBillingModelChanges,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { findNewModel, requestChange } from "./request_change.ts";
-import { validateChange } from "./rules.ts";
+import { planChange, requestChange } from "./request_change.ts";
 import { voidChange } from "./void_change.ts";
 
 /**
@@ -49,18 +48,7 @@ export const createBillingModelChange = operation({
   permission: "subscriptions:write",
   input: CreateBillingModelChange,
   output: BillingModelChange,
-  run(ctx, { id, new_billing_model_id, effective_at: requested_at }) {
-    const effective_at = iso(instant(requested_at));
-    return requestChange(ctx, id, async (tx, current) => {
-      await findNewModel(tx, current, new_billing_model_id);
-      checkAhead(effective_at, tx.now);
-      const change = { new_billing_model_id, effective_at };
-      const valid = validateChange(current.subscription, current.changes, change);
-      if ("field" in valid) throw invalid(`/${valid.field}`, valid.message);
-      const is_applied = effective_at <= iso(tx.now);
-      return { ...valid, ...change, kind: "change", credits_added: null, replaces: [], is_applied };
-    });
-  },
+  run: (ctx, { id, ...wanted }) => requestChange(ctx, id, planChange(wanted)),
 });
 
 /**
@@ -167,11 +155,4 @@ async function applyEach(ctx: Context, ids: readonly number[]): Promise<{ applie
 async function isReady(ctx: Context, subscription_id: number): Promise<boolean> {
   const next = await queries.findNextChange(readTx(ctx), subscription_id);
   return next !== undefined && (next.next_attempt_at === null || next.next_attempt_at <= iso(ctx.now));
-}
-
-function checkAhead(effective_at: IsoInstant, now: Temporal.Instant): void {
-  const latest = now.toZonedDateTimeISO("UTC").add({ years: LIMITS.change_years_ahead }).toInstant();
-  if (effective_at > iso(latest)) {
-    throw invalid("/effective_at", `must be at most ${LIMITS.change_years_ahead} years from now`);
-  }
 }

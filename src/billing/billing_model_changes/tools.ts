@@ -1,17 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
-import { Id, listed, oneOf } from "../../core/schema.ts";
+import { Id, oneOf } from "../../core/schema.ts";
 import { BillingModelChange, CHANGE_KINDS } from "./model.ts";
-import {
-  cancelBillingModelChange,
-  createBillingModelChange,
-  listBillingModelChanges,
-  voidBillingModelChange,
-} from "./service.ts";
+import { cancelBillingModelChange, createBillingModelChange, voidBillingModelChange } from "./service.ts";
 import { downgradeSubscription, upgradeSubscription } from "../credits/service.ts";
 import { data, dataOf } from "../../http/responses.ts";
-import { page } from "../../mcp/params.ts";
 import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { subscription_id } from "../tools.ts";
@@ -26,7 +20,6 @@ const changePlan = tool({
     "Moves a subscription to another billing model of the same currency. kind change: any model, from effective_at on; in the future it is scheduled, now or in the past it is applied at once and closed periods are adjusted. kind upgrade: to a credit plan with more credits, at once. kind downgrade: to one with fewer credits, from the next billing month. kind cancel stops a scheduled change; kind void takes an applied one back as if it had never been made, also for closed periods: only to correct a mistake, and ask the person first. billing_migrate_plan moves many subscriptions.",
   operations: [createBillingModelChange, ...Object.values(CREDIT_MOVES), ...Object.values(CANCELLATIONS)],
   is_destructive: true,
-  brief_output: true,
   input: {
     subscription_id,
     kind: describe(oneOf([...CHANGE_KINDS, "cancel", "void"]), "What to do"),
@@ -62,18 +55,4 @@ const changePlan = tool({
   },
 });
 
-const listPlanChanges = tool({
-  name: "billing_list_plan_changes",
-  title: "List a subscription's plan changes",
-  description:
-    "Lists a subscription's plan changes, scheduled, applied and cancelled, by effective date: its price history. A scheduled one can be cancelled, an applied one voided; a cancelled one with voided_at had been applied.",
-  finds: ["change_id"],
-  operations: [listBillingModelChanges],
-  details: [],
-  input: { subscription_id, ...page },
-  output: listed(BillingModelChange),
-  run: (ctx, { subscription_id: id, page: at = 1, ...rest }) =>
-    call(ctx, listBillingModelChanges, { id, page: at, ...rest }),
-});
-
-export const planChangeTools = [changePlan, listPlanChanges];
+export const planChangeTools = [changePlan];

@@ -11,7 +11,7 @@ import type { BillingModelChange } from "../billing_model_changes/model.ts";
 import { findNewModel, type PlannedChange, requestChange } from "../billing_model_changes/request_change.ts";
 import { validateChange } from "../billing_model_changes/rules.ts";
 import { LIMITS } from "../limits.ts";
-import { NEXT_PERIOD } from "./model.ts";
+import { NEXT_PERIOD } from "../billing_model_changes/model.ts";
 import * as queries from "./queries.ts";
 
 // A migration goes through its subscriptions by id, one transaction each: it has the change, and how far the migration

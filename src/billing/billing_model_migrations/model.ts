@@ -1,11 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { InstantText } from "../../core/instants.ts";
+import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { NEXT_PERIOD } from "../billing_model_changes/model.ts";
 import { LIMITS } from "../limits.ts";
 
 export const MIGRATION_STATUSES = ["running", "finished"] as const;
-
-/** Where each subscription changes at the end of its own running period. */
-export const NEXT_PERIOD = "next_period";
 
 const MigrationCounts = Type.Object(
   {
@@ -68,7 +67,10 @@ export const CreateBillingModelMigration = strict(
     ),
     dry_run: Type.Optional(Type.Boolean()),
   },
-  { title: "CreateBillingModelMigration" },
+  {
+    title: "CreateBillingModelMigration",
+    examples: [{ from_billing_model_id: 1, to_billing_model_id: 2, at: "next_period", dry_run: true }],
+  },
 );
 
 export const ListBillingModelMigrations = strict(pageFields);

@@ -1,4 +1,5 @@
 import type { Context } from "../../app/context.ts";
+import { NEXT_PERIOD } from "../billing_model_changes/model.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { AppError, invalid, orNotFound } from "../../core/errors.ts";
@@ -9,6 +10,7 @@ import { instant, iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findTimeline } from "../billing_model_changes/change_timeline.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
+import { checkPurpose } from "../billing_models/rules.ts";
 import { LIMITS } from "../limits.ts";
 import { existingSubscriptions } from "../runs/billable_queries.ts";
 import { carryOnAll, type Move, planMove } from "./carry_on.ts";
@@ -19,15 +21,14 @@ import {
   CreateBillingModelMigration,
   ListBillingModelMigrations,
   type MigrationError,
-  NEXT_PERIOD,
 } from "./model.ts";
 import * as queries from "./queries.ts";
 
 /**
  * Begins to move subscriptions from one billing model to another, those that are named or all that are on it now, by
  * one change of each; a dry run only looks which could be. Durable when it resolves; the job does it within seconds.
- * Errors: invalid for models that are not there, in two currencies or the same, or a subscription that is not the
- * company's. Decision 0246.
+ * Errors: invalid for models that are not there, in two currencies or the same, for one of purpose cost, or for a
+ * subscription that is not the company's. Decision 0246.
  */
 export const createBillingModelMigration = operation({
   name: "create_billing_model_migration",
@@ -109,6 +110,7 @@ async function checkModels(
   if (!from) throw invalid("/from_billing_model_id", "names no active billing model of this company");
   const to = await findBillingModel(tx, ids.to_billing_model_id);
   if (!to) throw invalid("/to_billing_model_id", "names no active billing model of this company");
+  checkPurpose("/to_billing_model_id", to.purpose);
   if (to.id === from.id) throw invalid("/to_billing_model_id", "must be another than from_billing_model_id");
   if (to.currency !== from.currency) {
     throw invalid("/to_billing_model_id", `must be in the currency of the other, ${from.currency}`);

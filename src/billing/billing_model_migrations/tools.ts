@@ -4,7 +4,7 @@ import { invalid } from "../../core/errors.ts";
 import { Id } from "../../core/schema.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { tool } from "../../mcp/tool.ts";
-import { describe } from "../../mcp/wire_schema.ts";
+import { describe, describeOnly } from "../../mcp/wire_schema.ts";
 import { BegunMigration } from "./model.ts";
 import { createBillingModelMigration, getBillingModelMigration } from "./service.ts";
 
@@ -25,7 +25,7 @@ const migratePlan = tool({
     migration_id: Type.Optional(describe(Id, "Shows this one, and moves nothing")),
     from_billing_model_id: Type.Optional(describe(from_billing_model_id, "The model that they are on")),
     to_billing_model_id: Type.Optional(describe(to_billing_model_id, "The model to move to")),
-    at: Type.Optional(describe(at, "next_period (each one's own) or an instant")),
+    at: Type.Optional(describeOnly(at, "next_period (of each one) or an instant")),
     subscription_ids: describe(subscription_ids, "Only these"),
     dry_run: describe(dry_run, "Moves nothing, and shows what it would"),
   },

@@ -90,14 +90,24 @@ export const ChargeInput = strict(
 export type ChargeInput = Static<typeof ChargeInput>;
 export type PriceInput = Pick<ChargeInput, "price" | "free_units" | "usage_tiers" | "package_size">;
 
-/** What a month's usage and charges are at least, and at most. */
+/** What a month's usage and charges are at least, and at most, or those of a year. */
 export const Commitment = Type.Object(
-  { minimum: nullable(DecimalText), maximum: nullable(DecimalText) },
+  {
+    minimum: nullable(DecimalText),
+    maximum: nullable(DecimalText),
+    interval: Type.Optional(oneOf(["year"], "of twelve billing months; a month where it is left out")),
+  },
   { title: "Commitment" },
 );
 export type Commitment = Static<typeof Commitment>;
 
 export const CommitmentInput = strict(
-  { minimum: Type.Optional(nullableDecimal()), maximum: Type.Optional(nullableDecimal()) },
+  {
+    minimum: Type.Optional(nullableDecimal()),
+    maximum: Type.Optional(nullableDecimal()),
+    interval: Type.Optional(
+      oneOf(["month", "year"], "a billing month, or twelve of them; month unless it is given"),
+    ),
+  },
   { title: "CommitmentInput" },
 );

@@ -11,10 +11,11 @@ import type {
   PriceInput,
   UsageTier,
 } from "./charge_model.ts";
+import type { CreditPlan } from "./model.ts";
 import { aboveZero, notNegative, tierRules } from "./price_rules.ts";
 
 /** The meters that a model names, by id. */
-export type MetersById = ReadonlyMap<number, Pick<Meter, "group_keys">>;
+export type MetersById = ReadonlyMap<number, Pick<Meter, "group_keys" | "aggregation">>;
 
 type UnitPrice = Omit<MatchedPrice, "match">;
 
@@ -132,6 +133,42 @@ function meterRules({ type, meter_id }: Charge, path: string, meters: MetersById
       : [{ path: at, message: "must be left out: a fixed charge counts nothing" }];
   if (meter_id === null) return [{ path: at, message: `is required by type ${type}` }];
   return meters.has(meter_id) ? [] : [unknownMeter(at)];
+}
+
+const CREDITED: readonly Meter["aggregation"][] = ["count", "sum"];
+
+/** Only what adds up over a month, whatever plans it is cut by, can take credits. */
+export function canTakeCredits({ aggregation }: Pick<Meter, "aggregation">): boolean {
+  return CREDITED.includes(aggregation);
+}
+
+/** Returns every broken rule of the rates of a credit plan. */
+export function creditRateRules(plan: CreditPlan | null, meters: MetersById): ErrorDetail[] {
+  const { rates = [], credit_consumption } = plan ?? {};
+  if (rates.length > 0 && credit_consumption !== "per_unit")
+    return [
+      {
+        path: "/credit_plan/rates",
+        message: `must be left out: credit_consumption ${credit_consumption} takes one credit a call`,
+      },
+    ];
+  const earlier = new Set<number>();
+  return rates.flatMap(({ meter_id, credits }, i) => {
+    const path = `/credit_plan/rates/${i}`;
+    const meter = meters.get(meter_id);
+    const is_repeated = earlier.has(meter_id);
+    earlier.add(meter_id);
+    return [
+      ...notNegative(`${path}/credits`, credits),
+      ...(meter === undefined ? [unknownMeter(`${path}/meter_id`)] : []),
+      ...(meter !== undefined && !canTakeCredits(meter)
+        ? [{ path: `${path}/meter_id`, message: `must name a meter of ${CREDITED.join(" or ")}` }]
+        : []),
+      ...(is_repeated
+        ? [{ path: `${path}/meter_id`, message: "must be another meter: an earlier rate names it" }]
+        : []),
+    ];
+  });
 }
 
 export function unknownMeter(path: string): ErrorDetail {

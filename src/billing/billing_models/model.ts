@@ -19,11 +19,16 @@ import { BILLING_TYPES, type BillingType } from "./billing_types.ts";
 
 const CREDIT_CONSUMPTIONS = ["per_api_call", "per_unit"] as const;
 
+const CREDIT_RATES = "the credits that a unit of each meter takes, in place of one for each unit of usage";
+
 export const CreditPlan = Type.Object(
   {
     monthly_credits: Type.Integer({ minimum: 0 }),
     credit_consumption: oneOf(CREDIT_CONSUMPTIONS),
     overage_rate: nullable(DecimalText),
+    rates: Type.Optional(
+      Type.Array(Type.Object({ meter_id: Id, credits: DecimalText }), { description: CREDIT_RATES }),
+    ),
   },
   { title: "CreditPlan" },
 );
@@ -106,6 +111,13 @@ const CreditPlanInput = strict(
     monthly_credits: Type.Integer({ minimum: 0 }),
     credit_consumption: oneOf(CREDIT_CONSUMPTIONS),
     overage_rate: Type.Optional(nullableDecimal()),
+    rates: Type.Optional(
+      Type.Array(strict({ meter_id: Id, credits: DecimalInput }), {
+        minItems: 1,
+        maxItems: LIMITS.credit_rates,
+        description: `${CREDIT_RATES}: 1 to ${LIMITS.credit_rates}, each of another meter of count or sum`,
+      }),
+    ),
   },
   { title: "CreditPlanInput" },
 );
@@ -126,7 +138,7 @@ const optionalPricing = {
   credit_plan: Type.Optional(
     Type.Union([CreditPlanInput, Type.Null()], {
       description:
-        "null or an object with monthly_credits (a whole number), credit_consumption (per_api_call or per_unit) and, optionally, overage_rate (a decimal or null)",
+        "null or an object with monthly_credits (a whole number), credit_consumption (per_api_call or per_unit) and, optionally, overage_rate (a decimal or null) and rates",
     }),
   ),
   meter_id: Type.Optional(nullable(Id)),
@@ -168,7 +180,55 @@ export const CreateBillingModel = strict(
     ...optionalPricing,
     ...offer,
   },
-  { title: "CreateBillingModel" },
+  {
+    title: "CreateBillingModel",
+    examples: [
+      {
+        billing_type_id: 1,
+        name: "Pro",
+        price: "20",
+        currency: "USD",
+        description: "",
+        plan_code: "pro",
+        charges: [
+          {
+            code: "input",
+            name: "Input",
+            type: "per_unit",
+            meter_id: 1,
+            price: "3",
+            per: "1000000",
+            prices: [{ match: { model: "small" }, price: "0.25" }],
+          },
+          {
+            code: "output",
+            name: "Output",
+            type: "graduated",
+            meter_id: 2,
+            usage_tiers: [
+              { up_to: "1000000", unit_price: "0.000015" },
+              { up_to: null, unit_price: "0.000012" },
+            ],
+          },
+        ],
+        commitment: { minimum: "100", maximum: null, interval: "month" },
+        entitlements: [
+          { feature: "output_tokens", limit: "5000000", window: "month", hard: true },
+          { feature: "sso", enabled: true },
+        ],
+      },
+      {
+        billing_type_id: 2,
+        name: "Per token",
+        price: "0.00001",
+        currency: "USD",
+        description: "",
+        meter_id: 2,
+        setup_fee: "50",
+        trial_days: 14,
+      },
+    ],
+  },
 );
 export type CreateBillingModel = Static<typeof CreateBillingModel>;
 
@@ -183,7 +243,7 @@ export const UpdateBillingModel = strict(
     ...optionalPricing,
     ...offer,
   },
-  { title: "UpdateBillingModel" },
+  { title: "UpdateBillingModel", examples: [{ name: "Pro", description: "For teams" }] },
 );
 
 /** A model for one client: whatever is left out is that of the model which is copied, but for its price book. */
@@ -194,7 +254,7 @@ export const CopyBillingModel = strict(
     description: Type.Optional(Description),
     for_client_id: Id,
   },
-  { title: "CopyBillingModel" },
+  { title: "CopyBillingModel", examples: [{ for_client_id: 1, price: "15" }] },
 );
 
 /** The price fields of a request; those left out stay as they are. */

@@ -3,6 +3,7 @@ import { compare, type Decimal, toBig, isCurrency, isZero } from "../../core/mon
 import { BILLING_TYPES, type BillingType, billingTypeOf, type TypedField } from "./billing_types.ts";
 import type { Charge, Commitment, UsageTier } from "./charge_model.ts";
 import { type FeeInterval, feeRules, type FeeTiming } from "./fee_terms.ts";
+import { rateCharges } from "./credit_rates.ts";
 import type { CreditPlan } from "./model.ts";
 import { aboveZero, notNegative, tierRules } from "./price_rules.ts";
 
@@ -23,6 +24,7 @@ export interface PriceTerms {
   readonly credit_plan: CreditPlan | null;
   /** What the own type counts; null for all usage. */
   readonly meter_id: number | null;
+  /** Those of a credit plan's rates, too. */
   readonly charges: readonly Charge[];
   readonly commitment: Commitment | null;
   /** Once, at a subscription's start. */
@@ -59,7 +61,8 @@ export function priceTermsOf(
   const { meter_id = null, charges = [], commitment = null, setup_fee = "0", trial_days = 0 } = row;
   const { fee_interval = "month", fee_timing = "in_arrears" } = row;
   const optional = { meter_id, charges, commitment, setup_fee, trial_days, fee_interval, fee_timing };
-  return { ...row, ...optional, billing_type, price: toBig(row.price).toFixed() };
+  const all_charges = [...charges, ...rateCharges(row.credit_plan)];
+  return { ...row, ...optional, charges: all_charges, billing_type, price: toBig(row.price).toFixed() };
 }
 
 /** The terms for usage so far: without minimums, and what is charged by the month. Decision 0244. */
@@ -183,10 +186,13 @@ function creditPlanRules({ monthly_credits, overage_rate }: CreditPlan): ErrorDe
 }
 
 /** The ids of the meters that models name. */
-export function namedMeters(models: Iterable<Pick<PriceTerms, "meter_id" | "charges">>): number[] {
-  const named = [...models].flatMap(({ meter_id, charges }) => [
+export function namedMeters(
+  models: Iterable<Pick<PriceTerms, "meter_id" | "charges" | "credit_plan">>,
+): number[] {
+  const named = [...models].flatMap(({ meter_id, charges, credit_plan }) => [
     meter_id,
     ...charges.map((charge) => charge.meter_id),
+    ...(credit_plan?.rates ?? []).map((rate) => rate.meter_id),
   ]);
   return [...new Set(named.filter((id) => id !== null))];
 }

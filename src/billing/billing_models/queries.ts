@@ -101,21 +101,34 @@ export async function hasModelsInAdvance(tx: ReadTx): Promise<boolean> {
 export async function listModelsNaming(
   tx: ReadTx,
   meter_id: number,
-): Promise<Pick<StoredBillingModel, "id" | "charges">[]> {
+): Promise<Pick<StoredBillingModel, "id" | "status" | "charges" | "credit_plan">[]> {
   const t = tx.q.use(billingModelTable);
   const rows = await selectRows(tx.q, t, {
-    columns: { id: t.id, meter_id: t.meter_id, charges: t.charges },
+    columns: {
+      id: t.id,
+      status: t.status,
+      meter_id: t.meter_id,
+      charges: t.charges,
+      credit_plan: t.credit_plan,
+    },
     where: eq(t.company_id, tx.scope.company_id),
     order: asc(t.id),
   });
   return rows.filter((row) => namedMeters([row]).includes(meter_id));
 }
 
+/** A billing model in an error. One that was deleted keeps what it names, and is found by nobody. */
+export const shownModel = ({ id, status }: Pick<StoredBillingModel, "id" | "status">) =>
+  status === "archived" ? `billing model ${id}, which was deleted but is kept,` : `billing model ${id}`;
+
 /** The company's billing models with an entitlement to a feature, archived ones too. */
-export async function listModelsEntitling(tx: ReadTx, feature: string): Promise<{ id: number }[]> {
+export async function listModelsEntitling(
+  tx: ReadTx,
+  feature: string,
+): Promise<Pick<StoredBillingModel, "id" | "status">[]> {
   const t = tx.q.use(billingModelTable);
   const rows = await selectRows(tx.q, t, {
-    columns: { id: t.id, entitlements: t.entitlements },
+    columns: { id: t.id, status: t.status, entitlements: t.entitlements },
     where: eq(t.company_id, tx.scope.company_id),
     order: asc(t.id),
   });

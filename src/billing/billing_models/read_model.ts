@@ -57,6 +57,7 @@ export async function findMetersOf(
   input: PricingInput,
 ): Promise<Map<number, Meter>> {
   const charges = [...before.charges, ...(input.charges ?? [])];
-  const named = [before.meter_id, input.meter_id, ...charges.map(({ meter_id }) => meter_id)];
+  const rates = [...(before.credit_plan?.rates ?? []), ...(input.credit_plan?.rates ?? [])];
+  const named = [before.meter_id, input.meter_id, ...[...charges, ...rates].map(({ meter_id }) => meter_id)];
   return findMeters(tx, [...new Set(named.filter((id) => typeof id === "number"))]);
 }

@@ -8,6 +8,7 @@ import type { Commitment } from "./charge_model.ts";
 import {
   chargeRules,
   commitmentRules,
+  creditRateRules,
   type MetersById,
   readCharges,
   readTiers,
@@ -15,28 +16,29 @@ import {
 } from "./charge_rules.ts";
 import type { BillingModel, CreditPlan, PricingInput, StoredBillingModel } from "./model.ts";
 
+const PRICING_FIELDS = [
+  "billing_type_id",
+  "price",
+  "currency",
+  "recurring_fee",
+  "free_units",
+  "usage_tiers",
+  "package_size",
+  "minimum_charge",
+  "maximum_charge",
+  "charge_flat_on_zero",
+  "credit_plan",
+  "meter_id",
+  "charges",
+  "commitment",
+  "setup_fee",
+  "trial_days",
+  "fee_interval",
+  "fee_timing",
+] as const satisfies readonly (keyof StoredBillingModel)[];
+
 /** The fields of a billing model that decide what is charged. They are frozen once a subscription uses it. */
-export type Pricing = Pick<
-  StoredBillingModel,
-  | "billing_type_id"
-  | "price"
-  | "currency"
-  | "recurring_fee"
-  | "free_units"
-  | "usage_tiers"
-  | "package_size"
-  | "minimum_charge"
-  | "maximum_charge"
-  | "charge_flat_on_zero"
-  | "credit_plan"
-  | "meter_id"
-  | "charges"
-  | "commitment"
-  | "setup_fee"
-  | "trial_days"
-  | "fee_interval"
-  | "fee_timing"
->;
+export type Pricing = Pick<StoredBillingModel, (typeof PRICING_FIELDS)[number]>;
 
 /** The defaults of a new model's price fields, and those of an old one that has no charges. */
 export const DEFAULT_PRICING: Omit<Pricing, "billing_type_id" | "currency"> = {
@@ -76,14 +78,24 @@ export function mergePricing(before: Pricing, input: PricingInput, meters: Meter
   if (meter_id !== null && !meters.has(meter_id)) errors.add(unknownMeter("/meter_id"));
   if (meter_id !== null && billingTypeOf(merged.billing_type_id) === "flat")
     errors.add({ path: "/meter_id", message: "must be left out: billing type flat counts no usage" });
-  errors.add(...chargeRules(merged.charges, meters), ...commitmentRules(merged.commitment));
+  errors.add(
+    ...chargeRules(merged.charges, meters),
+    ...commitmentRules(merged.commitment),
+    ...creditRateRules(merged.credit_plan, meters),
+  );
   errors.refuse();
   return merged;
 }
 
 /** Whether a model with this pricing always charges as before. */
 export function isSamePrice(model: Pricing, pricing: Pricing): boolean {
-  return isDeepStrictEqual({ ...model, ...pricing }, model);
+  return PRICING_FIELDS.every((field) => isDeepStrictEqual(model[field], pricing[field]));
+}
+
+/** Errors: invalid, at the path that names the model, where it is what usage costs the company. Decision 0249. */
+export function checkPurpose(path: string, purpose: BillingModel["purpose"]): void {
+  if (purpose === "cost")
+    throw invalid(path, "names a billing model of purpose cost, which no subscription may take");
 }
 
 /**
@@ -95,8 +107,7 @@ export function checkClient(
   { for_client_id = null, purpose }: Pick<BillingModel, "for_client_id" | "purpose">,
   client_id: number,
 ): void {
-  if (purpose === "cost")
-    throw invalid(path, "names a billing model of purpose cost, which no subscription may take");
+  checkPurpose(path, purpose);
   if (for_client_id !== null && for_client_id !== client_id) {
     throw invalid(path, "names a billing model that was made for another client");
   }
@@ -135,10 +146,14 @@ function readPricing(before: Pricing, input: PricingInput, errors: FieldErrors):
 
 function readPlan(plan: PricingInput["credit_plan"], errors: FieldErrors): CreditPlan | null {
   if (!plan) return null;
-  return {
-    ...plan,
-    overage_rate: readOrNull(plan.overage_rate ?? null, "/credit_plan/overage_rate", errors),
-  };
+  const { rates, ...given } = plan;
+  const overage_rate = readOrNull(plan.overage_rate ?? null, "/credit_plan/overage_rate", errors);
+  if (rates === undefined) return { ...given, overage_rate };
+  const read = rates.map(({ meter_id, credits }, i) => ({
+    meter_id,
+    credits: errors.decimal(credits, `/credit_plan/rates/${i}/credits`),
+  }));
+  return { ...given, overage_rate, rates: read };
 }
 
 function readCommitment(given: PricingInput["commitment"], errors: FieldErrors): Commitment | null {
@@ -146,6 +161,7 @@ function readCommitment(given: PricingInput["commitment"], errors: FieldErrors):
   return {
     minimum: readOrNull(given.minimum ?? null, "/commitment/minimum", errors),
     maximum: readOrNull(given.maximum ?? null, "/commitment/maximum", errors),
+    ...(given.interval === "year" ? { interval: given.interval } : {}),
   };
 }
 

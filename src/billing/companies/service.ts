@@ -1,9 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { orNotFound } from "../../core/errors.ts";
+import { invalid, orNotFound } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
-import type { Queries, Reads } from "../../store/store.ts";
+import type { Queries, Reads, ReadTx } from "../../store/store.ts";
+import { findStoredModels } from "../billing_models/queries.ts";
+import { checkPurpose } from "../billing_models/rules.ts";
 import { followZones } from "../billing_model_changes/follow_time_zones.ts";
 import { insertUser } from "../../access/users/queries.ts";
 import { checkPassword } from "../../access/users/rules.ts";
@@ -26,7 +28,7 @@ export const getCompany = operation({
 
 /**
  * Updates the company. A new time zone applies from the next billing period, also to ends and downgrades that wait for
- * it (decision 0133).
+ * it (decision 0133). Errors: invalid for a plan of `self_service` that nobody could choose.
  */
 export const updateCompany = operation({
   name: "update_company",
@@ -37,6 +39,7 @@ export const updateCompany = operation({
     transaction(ctx, async (tx) => {
       const { company_id } = tx.scope;
       const before = orNotFound(await queries.findCompany(tx), "Company", company_id);
+      await checkPlans(tx, change.self_service?.plans ?? []);
       const company = orNotFound(await queries.updateCompany(tx, change), "Company", company_id);
       ctx.annotateAudit({ before, after: company });
       if (before.timezone !== company.timezone) {
@@ -46,6 +49,18 @@ export const updateCompany = operation({
       return company;
     }),
 });
+
+/** Errors: invalid for the first id that is no model which clients may choose. */
+async function checkPlans(tx: ReadTx, ids: readonly number[]): Promise<void> {
+  if (ids.length === 0) return;
+  const models = await findStoredModels(tx, ids);
+  for (const [i, id] of ids.entries()) {
+    const path = `/self_service/plans/${i}`;
+    const model = models.get(id);
+    if (model?.status !== "active") throw invalid(path, "names no active billing model of this company");
+    checkPurpose(path, model.purpose);
+  }
+}
 
 /** Lists every company of the deployment, by id. */
 export const listCompanies = operation({

@@ -2,6 +2,7 @@ import type { Context } from "../../app/context.ts";
 import { readTx } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
 import { type Bounds, periodContaining, type ZoneTimeline } from "../../core/periods.ts";
+import { isOfRate } from "../billing_models/credit_rates.ts";
 import { namedMeters } from "../billing_models/price_terms.ts";
 import { ChargeMeasures } from "../meters/measure_charges.ts";
 import { findMeters } from "../meters/queries.ts";
@@ -29,7 +30,7 @@ export async function creditMonths(
   items: readonly SubscriptionPeriod[],
 ): Promise<(CreditMonth | null)[]> {
   const { usage, config, actor } = ctx;
-  const months = items.map((item) => ({ item, parts: segmentsOf(item).map(withoutCharges) }));
+  const months = items.map((item) => ({ item, parts: segmentsOf(item).map(onlyRates) }));
   // Usage under other plans consumes no credits: it need not be read.
   const read = months.map(({ item, parts }) => ({ item, parts: parts.filter(isOnCredits) }));
   const named = namedMeters(read.flatMap(({ parts }) => parts.map(({ model }) => model)));
@@ -58,10 +59,10 @@ export async function creditMonths(
   });
 }
 
-/** Charges take no credits: they need not be measured. */
-const withoutCharges = (segment: Segment): Segment => ({
+/** Only the rates of a plan take credits: its other charges need not be measured. */
+const onlyRates = (segment: Segment): Segment => ({
   ...segment,
-  model: { ...segment.model, charges: [] },
+  model: { ...segment.model, charges: segment.model.charges.filter(isOfRate) },
 });
 
 const NO_USAGE = { units: "0", event_count: 0 };

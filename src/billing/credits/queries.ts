@@ -1,7 +1,10 @@
 import { and, asc, eq, gt, gte, inArray, isNotNull, isNull, or, type SQL } from "drizzle-orm";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { filterOnly, idIn } from "../../store/expressions.ts";
+import { matching } from "../../store/list_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
+import { clientTable } from "../../tenancy/clients/tables.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import { creditThresholdTable } from "./tables.ts";
@@ -22,14 +25,19 @@ export async function listCompaniesWithCredits(q: Reads, since: Temporal.Instant
 export async function listCreditSubscriptions(
   { q, scope }: ReadTx,
   since: Temporal.Instant,
-  { after_id, limit }: { after_id: number; limit: number },
+  { after_id, limit, client_id }: { after_id: number; limit: number; client_id?: number | undefined },
 ): Promise<number[]> {
   const t = q.use(subscriptionTable);
   const billing_models = q.use(billingModelTable);
   const rows = await selectRows(q, t, {
     columns: { id: t.id },
     joins: [[billing_models, eq(billing_models.id, t.billing_model_id)]],
-    where: and(eq(t.company_id, scope.company_id), gt(t.id, after_id), onCredits(q, since)),
+    where: and(
+      matching(t, { company_id: scope.company_id, client_id: scope.client_id }),
+      matching(t, { client_id }),
+      gt(t.id, after_id),
+      onCredits(q, since),
+    ),
     order: asc(t.id),
     limit,
   });
@@ -40,6 +48,31 @@ function onCredits(q: Reads, since: Temporal.Instant): SQL | undefined {
   const t = q.use(subscriptionTable);
   const billing_models = q.use(billingModelTable);
   return and(isNotNull(billing_models.credit_plan), or(isNull(t.ends_at), gt(t.ends_at, iso(since))));
+}
+
+/** What people call a subscription and its client. */
+export interface CreditNames {
+  id: number;
+  subscription_name: string;
+  external_subscription_id: string;
+  client_id: number;
+  client_name: string;
+}
+
+/** The names of subscriptions and their clients, by subscription id. */
+export async function listCreditNames(
+  { q, scope }: ReadTx,
+  ids: readonly number[],
+): Promise<Map<number, CreditNames>> {
+  const t = q.use(subscriptionTable);
+  const clients = q.use(clientTable);
+  const { id, name: subscription_name, external_subscription_id, client_id } = t;
+  const rows = await selectRows(q, t, {
+    columns: { id, subscription_name, external_subscription_id, client_id, client_name: clients.name },
+    joins: [[clients, eq(clients.id, t.client_id)]],
+    where: and(idIn(t.id, ids), filterOnly(eq(t.company_id, scope.company_id))),
+  });
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** A threshold that a month's credits have reached. */

@@ -1,7 +1,15 @@
 import { myRoutes, route, routes } from "../../http/route.ts";
+import { listCredits } from "./list_credits.ts";
 import { downgradeSubscription, getCredits, upgradeSubscription } from "./service.ts";
 
 const CREDITS = [
+  route("GET /credits", listCredits, {
+    summary: "List the credits of all subscriptions",
+    my: "List the credits of my subscriptions",
+    description:
+      "The running billing month of every subscription on a credit plan, those that have used most first, one page. runs_out_on is the day on which the credits run out if they are used as they were.",
+    errors: [503],
+  }),
   route("GET /subscriptions/:id/credits", getCredits, {
     summary: "Get a subscription's credits",
     my: "Get the credits of one of my subscriptions",

@@ -1,6 +1,6 @@
 import { invalid } from "../../core/errors.ts";
 import type { Period } from "../../core/periods.ts";
-import { instant } from "../../core/time.ts";
+import { instant, later } from "../../core/time.ts";
 import { wholeNumber } from "../../core/whole_number.ts";
 import { allocatedCredits } from "../rating/credit_month.ts";
 import type { CreditMonth } from "../rating/charges.ts";
@@ -8,7 +8,7 @@ import { segments, type TimelineEntry } from "../rating/segments.ts";
 import type { BillingModel, CreditPlan } from "../billing_models/model.ts";
 import { type CreditBalance, THRESHOLDS } from "./model.ts";
 
-type Plan = Pick<BillingModel, "id" | "name" | "currency" | "credit_plan">;
+type Plan = Pick<BillingModel, "name" | "currency" | "credit_plan">;
 
 /** The credits of a month outside the subscription's life. */
 const NO_MONTH: CreditMonth = { allocated: 0n, consumed: 0n, overage: [] };
@@ -81,6 +81,35 @@ export function reached(month: CreditMonth): number[] {
   return THRESHOLDS.filter(
     (percent) => month.consumed > 0n && used * 100n >= month.allocated * BigInt(percent),
   );
+}
+
+/** How much of a month's credits is used, in percent with one decimal, rounded down. */
+export function usedPercent(month: CreditMonth): number {
+  const used = month.consumed - overageOf(month);
+  if (month.allocated === 0n) return month.consumed === 0n ? 0 : 100;
+  return Number((used * 1_000n) / month.allocated) / 10;
+}
+
+/**
+ * The day on which a month's credits run out if they are used as they were since it, or the subscription, began; null
+ * where they last, where nothing was used, and where they are used up.
+ */
+export function runsOutOn(
+  { allocated, consumed }: CreditMonth,
+  { from, to, time_zone }: Period,
+  { started_at }: { readonly started_at: string },
+  now: Temporal.Instant,
+): string | null {
+  if (consumed === 0n || consumed >= allocated) return null;
+  const begun = later(from, instant(started_at)).epochMilliseconds;
+  const passed = BigInt(now.epochMilliseconds - begun);
+  if (passed <= 0n) return null;
+  const at = BigInt(begun) + (passed * allocated) / consumed;
+  if (at >= BigInt(to.epochMilliseconds)) return null;
+  return Temporal.Instant.fromEpochMilliseconds(Number(at))
+    .toZonedDateTimeISO(time_zone)
+    .toPlainDate()
+    .toString();
 }
 
 /** Credits in an event: as text where a JSON number would lose digits. */

@@ -1,27 +1,18 @@
 import { operation } from "../../app/operation.ts";
 import { readTx } from "../../app/transaction.ts";
 import { LIMITS } from "../limits.ts";
-import { AppError, invalid, notFound, orNotFound } from "../../core/errors.ts";
-import { periodContaining } from "../../core/periods.ts";
+import { AppError, orNotFound } from "../../core/errors.ts";
 import { ById, Nothing } from "../../core/schema.ts";
-import { type IsoInstant, instant, iso, later } from "../../core/time.ts";
-import type { Tx } from "../../store/store.ts";
-import type { ChangeTimeline } from "../billing_model_changes/change_timeline.ts";
 import { BillingModelChange } from "../billing_model_changes/model.ts";
-import { findNewModel, type PlannedChange, requestChange } from "../billing_model_changes/request_change.ts";
-import { earliestEffectiveAt, validateChange } from "../billing_model_changes/rules.ts";
 import { listRecordedBounds } from "../records/queries.ts";
-import { timelineOf } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
-import { priceTermsOf } from "../billing_models/price_terms.ts";
-import type { EventType } from "../../webhooks/events/model.ts";
-import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
-import { ChangePlan, CreditBalance, RecordedThresholds } from "./model.ts";
+import { ChangePlan, Downgrade, CreditBalance, RecordedThresholds } from "./model.ts";
 import { creditMonths, monthOf } from "./credit_months.ts";
 import * as queries from "./queries.ts";
 import { recordThresholds } from "./record_thresholds.ts";
-import { balanceOf, checkPlans, creditsAdded, watchedInstants } from "./rules.ts";
+import { downgrade, upgrade } from "./switch_plan.ts";
+import { balanceOf, watchedInstants } from "./rules.ts";
 
 /**
  * Finds a subscription's credits in its running billing month, by the same rule as its bill. Errors: not_found, for a
@@ -61,25 +52,7 @@ export const upgradeSubscription = operation({
   target: "billing_model_change",
   input: ChangePlan,
   output: BillingModelChange,
-  run: (ctx, { id, new_billing_model_id }) =>
-    requestChange(
-      ctx,
-      id,
-      async (tx, current) => {
-        const model = await findNewModel(tx, current, new_billing_model_id);
-        checkPlans("upgrade", current.subscription.billing_model, model);
-        const from = earliestEffectiveAt(current.changes, tx.now);
-        const planned = planSwitch(current, "upgrade", new_billing_model_id, iso(from));
-        const [billable] = await listBillable(tx, { ids: [id], limit: 1 });
-        if (!billable) throw notFound("Subscription", id);
-        const { started_at, ends_at } = billable;
-        const life = { timeline: timelineOf(billable), started_at, ends_at };
-        const { period } = monthOf(billable, from, current.zones);
-        const credits_added = creditsAdded(life, period, { model: priceTermsOf(model), from });
-        return { ...planned, credits_added };
-      },
-      recordingEvent("credits.upgraded"),
-    ),
+  run: (ctx, { id, new_billing_model_id }) => upgrade(ctx, id, new_billing_model_id),
 });
 
 /**
@@ -91,24 +64,9 @@ export const downgradeSubscription = operation({
   name: "downgrade_subscription",
   permission: "subscriptions:write",
   target: "billing_model_change",
-  input: ChangePlan,
+  input: Downgrade,
   output: BillingModelChange,
-  run: (ctx, { id, new_billing_model_id }) =>
-    requestChange(
-      ctx,
-      id,
-      async (tx, current) => {
-        const model = await findNewModel(tx, current, new_billing_model_id);
-        const { subscription, zones } = current;
-        checkPlans("downgrade", subscription.billing_model, model);
-        const { started_at, billing_anchor_day } = subscription;
-        const live = later(tx.now, instant(started_at));
-        const next_month = periodContaining(live, billing_anchor_day, zones).to;
-        const planned = planSwitch(current, "downgrade", new_billing_model_id, iso(next_month));
-        return { ...planned, after_period_at: iso(live) };
-      },
-      recordingEvent("credits.downgrade_scheduled"),
-    ),
+  run: (ctx, { id, new_billing_model_id }) => downgrade(ctx, id, new_billing_model_id),
 });
 
 /**
@@ -137,37 +95,3 @@ export const tellThresholds = operation({
     return { told };
   },
 });
-
-/** Plans a switch between credit plans; it replaces waiting downgrades. Errors: invalid. */
-function planSwitch(
-  { subscription, changes }: ChangeTimeline,
-  kind: "upgrade" | "downgrade",
-  new_billing_model_id: number,
-  effective_at: IsoInstant,
-): PlannedChange {
-  const waiting = changes.filter((change) => change.status === "scheduled" && change.kind === "downgrade");
-  const path = "/new_billing_model_id";
-  const is_repeated = waiting.some((change) => change.new_billing_model_id === new_billing_model_id);
-  if (kind === "downgrade" && is_repeated) {
-    throw invalid(path, "is a duplicate schedule: the downgrade to it waits already");
-  }
-  const others = changes.filter((change) => !waiting.includes(change));
-  const valid = validateChange(subscription, others, { new_billing_model_id, effective_at });
-  if ("field" in valid) {
-    const is_model = valid.field === "new_billing_model_id";
-    const message = `can't be changed to at ${effective_at}: the instant ${valid.message}`;
-    throw invalid(path, is_model ? valid.message : message);
-  }
-  const replaces = waiting.map(({ id }) => id);
-  const is_applied = kind === "upgrade";
-  return { ...valid, new_billing_model_id, effective_at, kind, credits_added: null, replaces, is_applied };
-}
-
-/** Records a further event of a plan change, besides that of every change. */
-function recordingEvent(type: EventType) {
-  return async (tx: Tx, change: BillingModelChange): Promise<void> => {
-    const { id, subscription_id, new_billing_model_id, effective_at, credits_added } = change;
-    const data = { id, subscription_id, new_billing_model_id, effective_at, credits_added };
-    await recordEvents(tx, [{ type, data }]);
-  };
-}

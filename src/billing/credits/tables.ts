@@ -19,5 +19,6 @@ export const creditThresholdTable = (k: ColumnKit) =>
     (t) => [
       // Recorded once, also by concurrent runs.
       k.uniqueIndex("credit_thresholds_month").on(t.subscription_id, t.month_start, t.threshold),
+      k.index("credit_thresholds_company").on(t.company_id, t.month_start),
     ],
   );

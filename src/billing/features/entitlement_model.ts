@@ -5,7 +5,7 @@ import { DecimalText, nullableDecimal } from "../decimals.ts";
 import { Code } from "../meters/model.ts";
 
 /** The stretches of time that a limit is of: local ones, weeks from Monday, `month` the billing period, `life` all time. */
-const WINDOWS = ["hour", "day", "week", "month", "life"] as const;
+export const WINDOWS = ["hour", "day", "week", "month", "life"] as const;
 
 /** What a subscription may use of a feature. One with several limits has several of these. Decision 0234. */
 export const Entitlement = Type.Object(

@@ -2,10 +2,18 @@ import type { ErrorDetail } from "../../core/errors.ts";
 import type { FieldErrors } from "../../core/field_errors.ts";
 import { compare } from "../../core/money.ts";
 import type { Entitlement, EntitlementInput } from "./entitlement_model.ts";
+import type { Meter } from "../meters/model.ts";
 import type { Feature } from "./model.ts";
 
-/** A feature, with the group keys of its meter. */
-export type LimitableFeature = Pick<Feature, "kind"> & { readonly group_keys: readonly string[] };
+/** A feature, with what its meter counts; null without one. */
+export type LimitableFeature = Pick<Feature, "kind"> & {
+  readonly meter: Pick<Meter, "aggregation" | "group_keys"> | null;
+};
+
+/** Whether what a meter counts has a running total, which a limit needs. */
+export function canBeLimited({ aggregation }: Pick<Meter, "aggregation">): boolean {
+  return aggregation !== "average" && aggregation !== "percentile";
+}
 
 /**
  * Reads the entitlements of a request, of features by code; the broken rules go into `errors`, below `path`.
@@ -53,7 +61,7 @@ function repeated(feature: LimitableFeature | undefined): string {
     : "must be left out: an earlier entitlement is to the same feature";
 }
 
-function termRules(terms: Entitlement, { kind, group_keys }: LimitableFeature, at: string): ErrorDetail[] {
+function termRules(terms: Entitlement, { kind, meter }: LimitableFeature, at: string): ErrorDetail[] {
   const leftOut = (...names: ("limit" | "window" | "per" | "value")[]) =>
     names
       .filter((name) => terms[name] !== null)
@@ -78,6 +86,12 @@ function termRules(terms: Entitlement, { kind, group_keys }: LimitableFeature, a
       path: `${at}/window`,
       message: "is required with a limit: hour, day, week, month or life",
     });
+  if (window === "life" && meter?.aggregation === "weighted_sum")
+    broken.push({
+      path: `${at}/window`,
+      message: "must be hour, day, week or month: the feature's meter averages a level over the window",
+    });
+  const group_keys = meter?.group_keys ?? [];
   if (per !== null && !group_keys.includes(per)) {
     const keys = group_keys.join(", ");
     broken.push({

@@ -35,7 +35,13 @@ export const CreateFeature = strict(
     kind: Kind,
     meter_id: Type.Optional(nullable(Id)),
   },
-  { title: "CreateFeature" },
+  {
+    title: "CreateFeature",
+    examples: [
+      { code: "output_tokens", name: "Output tokens", kind: "limit", meter_id: 2 },
+      { code: "sso", name: "Single sign-on", kind: "switch" },
+    ],
+  },
 );
 
 export const UpdateFeature = strict(
@@ -46,5 +52,5 @@ export const UpdateFeature = strict(
     kind: Type.Optional(Kind),
     meter_id: Type.Optional(nullable(Id)),
   },
-  { title: "UpdateFeature" },
+  { title: "UpdateFeature", examples: [{ name: "Tokens out" }] },
 );

@@ -28,7 +28,7 @@ export function findFeature(tx: ReadTx, id: number): Promise<Feature | undefined
   return findRow(tx.q, t, { columns: featureColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
 }
 
-/** Those of the features that there are, by code, each with its meter's group keys. */
+/** Those of the features that there are, by code, each with its meter. */
 export async function findFeatures(
   tx: ReadTx,
   codes: readonly string[],
@@ -44,7 +44,7 @@ export async function findFeatures(
   return new Map(
     rows.map((row) => [
       row.code,
-      { ...row, group_keys: row.meter_id === null ? [] : (meters.get(row.meter_id)?.group_keys ?? []) },
+      { ...row, meter: row.meter_id === null ? null : (meters.get(row.meter_id) ?? null) },
     ]),
   );
 }

@@ -3,9 +3,13 @@ import { readTx, transaction } from "../../app/transaction.ts";
 import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import type { ReadTx } from "../../store/store.ts";
-import { listModelsEntitling } from "../billing_models/queries.ts";
+import { isReferenced } from "../../store/constraints.ts";
+import type { ReadTx, Tx } from "../../store/store.ts";
+import { findAlertNaming } from "./alert_queries.ts";
+import { listAddOnsEntitling } from "../add_ons/queries.ts";
+import { listModelsEntitling, shownModel } from "../billing_models/queries.ts";
 import { findMeter } from "../meters/queries.ts";
+import { canBeLimited } from "./entitlement_rules.ts";
 import { CreateFeature, Feature, ListFeatures, UpdateFeature } from "./model.ts";
 import * as queries from "./queries.ts";
 
@@ -68,7 +72,10 @@ export const updateFeature = operation({
     }),
 });
 
-/** Deletes a feature. Errors: not_found, conflict while a billing model or a subscription has an entitlement to it. */
+/**
+ * Deletes a feature. Errors: not_found, conflict while a billing model, an add-on or a subscription has an entitlement to
+ * it, an alert names it, or units of it are reserved.
+ */
 export const deleteFeature = operation({
   name: "delete_feature",
   permission: "entitlements:write",
@@ -79,10 +86,22 @@ export const deleteFeature = operation({
     transaction(ctx, async (tx) => {
       const feature = orNotFound(await queries.findFeature(tx, id), "Feature", id);
       await refuseNamed(tx, feature, `Cannot delete feature ${id}`);
-      await queries.deleteFeature(tx, id);
+      await deleteUnreserved(tx, id);
       return {};
     }),
 });
+
+/** Reservations alone may refer to a feature that nothing names any more. Errors: conflict. */
+async function deleteUnreserved(tx: Tx, id: number): Promise<void> {
+  try {
+    await queries.deleteFeature(tx, id);
+  } catch (error) {
+    if (!isReferenced(error)) throw error;
+    const message = `Cannot delete feature ${id}: units of it are reserved; free them, or wait for their end`;
+    // Without its cause, which the store would read as its own error.
+    throw new AppError("conflict", message);
+  }
+}
 
 /** Errors: invalid for a meter that there is not, or whose total can't be limited. */
 async function checkMeter(tx: ReadTx, { kind, meter_id }: Pick<Feature, "kind" | "meter_id">): Promise<void> {
@@ -91,15 +110,18 @@ async function checkMeter(tx: ReadTx, { kind, meter_id }: Pick<Feature, "kind" |
     throw invalid("/meter_id", `must be left out: a feature of kind ${kind} counts nothing`);
   const meter = await findMeter(tx, meter_id);
   if (!meter) throw invalid("/meter_id", "names no meter of this company");
-  const { aggregation } = meter;
-  if (aggregation === "average" || aggregation === "percentile")
-    throw invalid("/meter_id", `names a meter of aggregation ${aggregation}, which can't be limited`);
+  if (!canBeLimited(meter))
+    throw invalid("/meter_id", `names a meter of aggregation ${meter.aggregation}, which can't be limited`);
 }
 
-/** Errors: conflict where a billing model or a subscription has an entitlement to the feature. */
+/** Errors: conflict where a billing model, an add-on or a subscription has an entitlement to the feature, or an alert names it. */
 async function refuseNamed(tx: ReadTx, { id, code }: Feature, action: string): Promise<void> {
   const [model] = await listModelsEntitling(tx, code);
-  if (model) throw new AppError("conflict", `${action}: billing model ${model.id} has an entitlement to it`);
+  if (model) throw new AppError("conflict", `${action}: ${shownModel(model)} has an entitlement to it`);
+  const [add_on] = await listAddOnsEntitling(tx, code);
+  if (add_on) throw new AppError("conflict", `${action}: add-on ${add_on.id} has an entitlement to it`);
+  const alert = await findAlertNaming(tx, { feature_id: id });
+  if (alert !== undefined) throw new AppError("conflict", `${action}: alert ${alert} names it`);
   const subscription = await queries.findEntitledSubscription(tx, id);
   if (subscription !== undefined)
     throw new AppError("conflict", `${action}: subscription ${subscription} has an entitlement to it`);

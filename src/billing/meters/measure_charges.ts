@@ -11,9 +11,13 @@ import type { ChargedUsage } from "../rating/charge_lines.ts";
 import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { UsedSegment } from "../rating/charges.ts";
 import type { Segment } from "../rating/segments.ts";
+import { sumUnmetered, type Unmetered, unmeteredParts, unmeteredUse } from "./unmetered.ts";
 
 /** Whether what is measured of two stretches adds up to what it is of both. */
 const ADDITIVE: readonly Meter["aggregation"][] = ["count", "sum", "weighted_sum"];
+
+/** Whether more time brings more of it. */
+const GROWING: readonly Meter["aggregation"][] = ["count", "sum"];
 
 /** A period of a subscription with its segments. */
 interface SegmentedPeriod {
@@ -32,7 +36,9 @@ export class ChargeMeasures {
   readonly #windows: MeterWindow[] = [];
   readonly #meters: ReadonlyMap<number, Meter>;
   readonly #useOf = new Map<string, number>();
-  readonly #readers: ((measured: readonly Measured[]) => void)[] = [];
+  /** Of each window, those who asked for it. */
+  readonly #readers: ((measured: readonly Measured[]) => void)[][] = [];
+  readonly #positions = new Map<string, number>();
   readonly #charges = new Map<Segment, Map<string, ChargedUsage>>();
   readonly #own = new Map<Segment, Measured | undefined>();
 
@@ -54,6 +60,23 @@ export class ChargeMeasures {
     for (const { segment } of add_ons) this.#addCharges(segment, windowOf(segment, { subscription, period }));
   }
 
+  /** Adds what nothing counts of a period; the result reads it once it was asked for. */
+  addUnmetered({
+    subscription,
+    period,
+    segments,
+    add_ons = [],
+  }: SegmentedPeriod): () => Unmetered | undefined {
+    const found: Measured[] = [];
+    for (const part of segments.flatMap((segment) => unmeteredParts(segment, add_ons))) {
+      const meters = part.meter_ids.map((id) => this.#meter(id));
+      const use = this.#useBy(`except ${part.meter_ids.join()}`, () => unmeteredUse(meters));
+      const window = windowOf(part, { subscription, period });
+      this.#ask({ ...window, use }, (measured) => found.push(...measured));
+    }
+    return () => sumUnmetered(found);
+  }
+
   #addCharges(segment: Segment, window: Omit<MeterWindow, "use">): void {
     const charges = new Map<string, ChargedUsage>();
     this.#charges.set(segment, charges);
@@ -61,8 +84,10 @@ export class ChargeMeasures {
       if (meter_id === null) continue;
       const matches = prices.map(({ match }) => match);
       const use = this.#use(meter_id, matches);
-      const is_additive = ADDITIVE.includes(this.#meter(meter_id).aggregation);
-      this.#ask({ ...window, use }, (measured) => charges.set(code, { is_additive, parts: measured }));
+      const { aggregation } = this.#meter(meter_id);
+      const is_additive = ADDITIVE.includes(aggregation);
+      const grows = GROWING.includes(aggregation);
+      this.#ask({ ...window, use }, (parts) => charges.set(code, { is_additive, grows, parts }));
     }
   }
 
@@ -88,7 +113,7 @@ export class ChargeMeasures {
     return () => ({
       units: found?.quantity ?? "0",
       event_count: found?.event_count ?? 0,
-      corrections: 0,
+      corrections: found?.corrections ?? 0,
       digest: found?.digest ?? NO_EVENTS,
     });
   }
@@ -96,38 +121,44 @@ export class ChargeMeasures {
   /** Measures all by one question. Errors: those of the usage store. */
   async ask(
     usage: Pick<UsageStore, "measure">,
-    stored_by: Pick<MeasureQuery, "company_id" | "created_until_ms" | "last_seq">,
+    stored_by: Pick<MeasureQuery, "company_id" | "created_until_ms" | "last_seq" | "without_digests">,
     timeout_ms: number,
   ): Promise<void> {
     if (this.#windows.length === 0) return;
     const [uses, windows] = [this.#uses, this.#windows];
     const max_parts = windows.length * (LIMITS.charge_prices + 1);
     const measured = await usage.measure({ ...stored_by, uses, windows, max_parts }, timeout_ms);
-    for (const [i, read] of this.#readers.entries()) read(measured[i] ?? []);
+    for (const [i, readers] of this.#readers.entries()) for (const read of readers) read(measured[i] ?? []);
   }
 
   /** A segment with all of its usage; `counted` is that of its events. */
   used(segment: Segment, counted: UsedSegment["usage"]): UsedSegment {
     const charges = this.#charges.get(segment) ?? new Map<string, ChargedUsage>();
-    if (segment.model.meter_id === null) return { segment, usage: counted, charges };
+    if (segment.model.meter_id === null) return { segment, charges, usage: counted };
     const own = this.#own.get(segment);
+    const { aggregation } = this.#meter(segment.model.meter_id);
     const usage = {
       units: own?.quantity ?? "0",
       event_count: own?.event_count ?? 0,
-      corrections: 0,
+      corrections: own?.corrections ?? 0,
       usage_digest: own?.digest ?? NO_EVENTS,
       skipped_events: own?.skipped_events ?? 0,
-      is_additive: ADDITIVE.includes(this.#meter(segment.model.meter_id).aggregation),
+      is_additive: ADDITIVE.includes(aggregation),
+      grows: GROWING.includes(aggregation),
     };
-    return { segment, usage, charges };
+    return { segment, charges, usage };
   }
 
   /** Charges that divide the events of a meter alike share a use, whatever they cost. */
   #use(meter_id: number, matches: readonly Readonly<Record<string, string>>[]): number {
     const key = `${meter_id} ${JSON.stringify(matches)}`;
+    return this.#useBy(key, () => ({ meter: this.#meter(meter_id), parts: { matches } }));
+  }
+
+  #useBy(key: string, make: () => MeterUse): number {
     const known = this.#useOf.get(key);
     if (known !== undefined) return known;
-    const use = this.#uses.push({ meter: this.#meter(meter_id), parts: { matches } }) - 1;
+    const use = this.#uses.push(make()) - 1;
     this.#useOf.set(key, use);
     return use;
   }
@@ -138,9 +169,13 @@ export class ChargeMeasures {
     return meter;
   }
 
+  /** A window that was asked for before is measured once. */
   #ask(window: MeterWindow, read: (measured: readonly Measured[]) => void): void {
-    this.#windows.push(window);
-    this.#readers.push(read);
+    const { use, subscription_id, start_ms, end_ms, since_ms, whole_ms } = window;
+    const key = [use, subscription_id, start_ms, end_ms, since_ms, whole_ms].join();
+    const position = this.#positions.get(key) ?? this.#windows.push(window) - 1;
+    this.#positions.set(key, position);
+    (this.#readers[position] ??= []).push(read);
   }
 }
 

@@ -1,17 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import {
-  At,
-  Id,
-  InstantText,
-  Name,
-  nullable,
-  oneOf,
-  pageFields,
-  Search,
-  strict,
-  textUpTo,
-} from "../../core/schema.ts";
+import { InstantText } from "../../core/instants.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, Search, strict, textUpTo } from "../../core/schema.ts";
 import { AGGREGATIONS } from "../../usage_store/meter.ts";
 import { DecimalInput, DecimalText } from "../decimals.ts";
 import { LIMITS } from "../limits.ts";
@@ -118,7 +108,26 @@ export const CreateMeter = strict(
     aggregation: oneOf(AGGREGATIONS),
     ...terms,
   },
-  { title: "CreateMeter" },
+  {
+    title: "CreateMeter",
+    examples: [
+      {
+        code: "input_tokens",
+        name: "Input tokens",
+        aggregation: "sum",
+        value: [{ key: "metadata:input_tokens" }, { key: "metadata:cached_tokens", times: "-1" }],
+        group_keys: ["model"],
+      },
+      {
+        code: "output_tokens",
+        name: "Output tokens",
+        aggregation: "sum",
+        value: [{ key: "metadata:output_tokens" }],
+        filters: [{ key: "kind", op: "in", values: ["chat", "code"] }],
+        group_keys: ["model"],
+      },
+    ],
+  },
 );
 
 export const UpdateMeter = strict(
@@ -130,7 +139,7 @@ export const UpdateMeter = strict(
     aggregation: Type.Optional(oneOf(AGGREGATIONS)),
     ...terms,
   },
-  { title: "UpdateMeter" },
+  { title: "UpdateMeter", examples: [{ name: "Tokens in", description: "Without those from a cache" }] },
 );
 
 export const TryMeter = strict(
@@ -147,7 +156,16 @@ export const TryMeter = strict(
       }),
     ),
   },
-  { title: "TryMeter" },
+  {
+    title: "TryMeter",
+    examples: [
+      {
+        meter: { aggregation: "unique", value: [{ key: "metadata:user.id" }] },
+        from: "2026-01-01T00:00:00Z",
+        to: "2026-02-01T00:00:00Z",
+      },
+    ],
+  },
 );
 
 /** What a meter counts of a subscription's stored events, by its group keys. */

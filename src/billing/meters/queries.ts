@@ -1,12 +1,14 @@
-import { and, asc, eq, type SQL } from "drizzle-orm";
+import { and, asc, eq, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { keptSelect } from "../../store/kept_select.ts";
+import { columnsOf, listRows } from "../../store/list_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { metadataKeysOf } from "../../usage_store/meter_reader.ts";
 import { Meter } from "./model.ts";
 import type { Counting } from "./rules.ts";
 import { meterTable } from "./tables.ts";
@@ -23,9 +25,18 @@ export function listMeters(tx: ReadTx, { search }: { search?: string }, slice: S
   return listRows(tx.q, t, { columns: meterColumns(tx.q), where, order: asc(t.id), slice });
 }
 
-export function findMeter(tx: ReadTx, id: number): Promise<Meter | undefined> {
-  const t = tx.q.use(meterTable);
-  return findRow(tx.q, t, { columns: meterColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
+const selectMeter = keptSelect((q) => {
+  const t = q.use(meterTable);
+  const where = and(eq(t.company_id, sql.placeholder("company_id")), eq(t.id, sql.placeholder("id")));
+  return { table: t, columns: meterColumns(q), where };
+});
+
+export async function findMeter(
+  { q, scope: { company_id } }: ReadTx,
+  id: number,
+): Promise<Meter | undefined> {
+  const [meter] = await selectMeter(q, { company_id, id });
+  return meter;
 }
 
 /** Those of the meters that there are, by id. */
@@ -35,6 +46,14 @@ export async function findMeters(tx: ReadTx, ids: readonly number[]): Promise<Ma
   const where = and(idIn(t.id, ids), filterOnly(inScope(tx)));
   const rows = await selectRows(tx.q, t, { columns: meterColumns(tx.q), where });
   return new Map(rows.map((row) => [row.id, row]));
+}
+
+/** The metadata keys that the company's meters read. */
+export async function listKeysRead(tx: ReadTx): Promise<string[]> {
+  const t = tx.q.use(meterTable);
+  const { value, filters, group_keys } = t;
+  const meters = await selectRows(tx.q, t, { columns: { value, filters, group_keys }, where: inScope(tx) });
+  return [...new Set(meters.flatMap(metadataKeysOf))].toSorted();
 }
 
 export function insertMeter({ q, scope, now }: Tx, fields: MeterFields): Promise<Meter> {

@@ -21,7 +21,7 @@ export const meterRoutes = routes({ tag: "Meters", admits: "company" }, [
   route("PUT /meters/:id", updateMeter, {
     summary: "Change a meter",
     description:
-      "What is left out stays; with another aggregation, what that does not take falls away. What it counts is frozen once a billing model that was used, or an add-on that was booked, names it.",
+      "What is left out stays; with another aggregation, what that does not take falls away. What it counts is frozen once a billing model that was used, or an add-on that was booked, names it, while a simulation that goes on counts by it, and while one of a cost model that did is kept.",
     errors: [409],
   }),
   route("DELETE /meters/:id", deleteMeter, {

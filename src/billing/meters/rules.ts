@@ -1,5 +1,7 @@
 import { FieldErrors } from "../../core/field_errors.ts";
 import { compare, type Decimal, subtract, toBig } from "../../core/money.ts";
+import { ERASED_KEY } from "../../usage_store/erased_metadata.ts";
+import { metadataKeyOf } from "../../usage_store/port.ts";
 import type { Meter, MeterTermsInput } from "./model.ts";
 
 /** The fields of a meter that decide what is counted. */
@@ -34,6 +36,7 @@ export function mergeCounting(before: Counting | null, code: string, input: Mete
     carry_over: input.carry_over ?? same?.carry_over ?? false,
   };
   checkValue(merged, errors);
+  checkKeys(merged, errors);
   checkFilters(merged.filters, errors);
   checkOptions(merged, errors);
   errors.refuse();
@@ -84,6 +87,18 @@ function checkValue({ aggregation, value }: Counting, errors: FieldErrors): void
     });
   else if (aggregation !== "count" && value.length === 0)
     errors.add({ path, message: `must have 1 to 5 terms: ${aggregation} needs a number` });
+}
+
+/** An erasure writes that key. */
+function checkKeys({ value, filters, group_keys }: Counting, errors: FieldErrors): void {
+  const keys = [
+    ...value.map(({ key }, i) => ({ key: metadataKeyOf(key), path: `/value/${i}/key` })),
+    ...filters.map(({ key }, i) => ({ key, path: `/filters/${i}/key` })),
+    ...group_keys.map((key, i) => ({ key, path: `/group_keys/${i}` })),
+  ];
+  for (const { key, path } of keys)
+    if (key === ERASED_KEY)
+      errors.add({ path, message: `must not be ${ERASED_KEY}: it says that metadata was erased` });
 }
 
 function checkFilters(filters: readonly Filter[], errors: FieldErrors): void {

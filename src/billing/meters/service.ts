@@ -11,11 +11,15 @@ import type { ReadTx } from "../../store/store.ts";
 import type { Measured } from "../../usage_store/meter.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import { listAddOnsNaming } from "../add_ons/queries.ts";
-import { listModelsEntitling, listModelsNaming } from "../billing_models/queries.ts";
+import { listAddOnsEntitling, listAddOnsNaming } from "../add_ons/queries.ts";
+import { canTakeCredits } from "../billing_models/charge_rules.ts";
+import { listModelsEntitling, listModelsNaming, shownModel } from "../billing_models/queries.ts";
+import { canBeLimited } from "../features/entitlement_rules.ts";
+import { findAlertNaming } from "../features/alert_queries.ts";
 import { findEntitledSubscription, listFeaturesOf } from "../features/queries.ts";
 import { isModelUsed } from "../billing_model_changes/model_use.ts";
 import { LIMITS } from "../limits.ts";
+import { findSimulationNaming } from "../simulations/queries.ts";
 import { isBooked } from "../subscription_add_ons/queries.ts";
 import { listSubscriptionStarts } from "../subscriptions/queries.ts";
 import { CreateMeter, ListMeters, Meter, MeterTrial, TryMeter, UpdateMeter } from "./model.ts";
@@ -59,7 +63,8 @@ export const createMeter = operation({
 
 /**
  * Replaces a meter's name, and what else is given. What it counts is frozen once a billing model that was used, or an
- * add-on that was booked, names it.
+ * add-on that was booked, names it, and while a simulation counts by it; one that a feature or an alert counts by keeps
+ * an aggregation that has a total.
  * Errors: not_found, invalid, conflict.
  */
 export const updateMeter = operation({
@@ -72,9 +77,14 @@ export const updateMeter = operation({
       const before = orNotFound(await queries.findMeter(tx, id), "Meter", id);
       const { aggregation } = before;
       const counting = mergeCounting(before, code ?? before.code, { aggregation, ...input });
-      if (!isDeepStrictEqual({ ...before, ...counting }, before)) await refuseUsed(tx, id);
+      if (!isDeepStrictEqual({ ...before, ...counting }, before)) {
+        await refuseUsed(tx, id);
+        await refuseSimulated(tx, id);
+      }
       const removed = before.group_keys.filter((key) => !counting.group_keys.includes(key));
       if (removed.length > 0) await refusePriced(tx, id, removed);
+      if (!canTakeCredits(counting)) await refuseCredited(tx, id);
+      if (!canBeLimited(counting)) await refuseLimited(tx, id);
       const fields = { name, description: description ?? before.description, ...counting };
       const meter = orNotFound(await queries.updateMeter(tx, id, fields), "Meter", id);
       await recordEvents(tx, [event("meter.updated", meter)]);
@@ -83,7 +93,10 @@ export const updateMeter = operation({
     }),
 });
 
-/** Deletes a meter. Errors: not_found, conflict while a billing model, an add-on or a feature names it. */
+/**
+ * Deletes a meter. Errors: not_found, conflict while a billing model, an add-on, a feature, an alert or a simulation that
+ * goes on names it.
+ */
 export const deleteMeter = operation({
   name: "delete_meter",
   permission: "meters:write",
@@ -94,13 +107,21 @@ export const deleteMeter = operation({
     transaction(ctx, async (tx) => {
       const meter = orNotFound(await queries.findMeter(tx, id), "Meter", id);
       const [model] = await listModelsNaming(tx, id);
-      if (model)
-        throw new AppError("conflict", `Cannot delete meter ${id}: billing model ${model.id} names it`);
+      if (model) throw new AppError("conflict", `Cannot delete meter ${id}: ${shownModel(model)} names it`);
       const [feature] = await listFeaturesOf(tx, id);
       if (feature)
         throw new AppError("conflict", `Cannot delete meter ${id}: feature ${feature.id} names it`);
       const [add_on] = await listAddOnsNaming(tx, id);
       if (add_on) throw new AppError("conflict", `Cannot delete meter ${id}: add-on ${add_on.id} names it`);
+      const simulation = await findSimulationNaming(tx, id);
+      if (simulation)
+        throw new AppError(
+          "conflict",
+          `Cannot delete meter ${id}: simulation ${simulation.id} goes on and names it; wait for it, or delete it`,
+        );
+      const alert = await findAlertNaming(tx, { meter_id: id });
+      if (alert !== undefined)
+        throw new AppError("conflict", `Cannot delete meter ${id}: alert ${alert} names it`);
       await queries.deleteMeter(tx, id);
       await recordEvents(tx, [event("meter.deleted", meter)]);
       return {};
@@ -218,7 +239,8 @@ async function refuseUsed(tx: ReadTx, id: number): Promise<void> {
   for (const { id: feature_id, code } of await listFeaturesOf(tx, id)) {
     const is_granted =
       (await findEntitledSubscription(tx, feature_id)) !== undefined ||
-      (await listModelsEntitling(tx, code)).length > 0;
+      (await listModelsEntitling(tx, code)).length > 0 ||
+      (await listAddOnsEntitling(tx, code)).length > 0;
     if (!is_granted) continue;
     throw new AppError(
       "conflict",
@@ -232,6 +254,17 @@ async function refuseUsed(tx: ReadTx, id: number): Promise<void> {
       `Cannot change what meter ${id} counts: add-on ${add_on.id} names it and was booked. Create a new meter`,
     );
   }
+}
+
+/** Errors: conflict where a simulation goes on that counts by the meter, or margins are read from one that did. */
+async function refuseSimulated(tx: ReadTx, id: number): Promise<void> {
+  const simulation = await findSimulationNaming(tx, id);
+  if (!simulation) return;
+  const reason =
+    simulation.status === "running"
+      ? `simulation ${simulation.id} goes on and counts by it. Wait for it, or delete it`
+      : `simulation ${simulation.id} of a cost model counted by it. Create a new meter, or delete the simulation`;
+  throw new AppError("conflict", `Cannot change what meter ${id} counts: ${reason}`);
 }
 
 /** Errors: conflict where prices of a billing model or an add-on differ by one of the group keys. */
@@ -253,6 +286,33 @@ async function refusePriced(tx: ReadTx, id: number, keys: readonly string[]): Pr
       `Cannot remove group key ${key} of meter ${id}: prices of ${of} differ by it`,
     );
   }
+}
+
+/** Errors: conflict where credits of a billing model are taken for what the meter counts, which has to add up. */
+async function refuseCredited(tx: ReadTx, id: number): Promise<void> {
+  const models = await listModelsNaming(tx, id);
+  const model = models.find(({ credit_plan }) => credit_plan?.rates?.some(({ meter_id }) => meter_id === id));
+  if (model)
+    throw new AppError(
+      "conflict",
+      `Cannot change the aggregation of meter ${id}: credits of billing model ${model.id} are taken for its count or sum`,
+    );
+}
+
+/** Errors: conflict where a feature or an alert names the meter, so that what it counts needs a total. */
+async function refuseLimited(tx: ReadTx, id: number): Promise<void> {
+  const [feature] = await listFeaturesOf(tx, id);
+  if (feature)
+    throw new AppError(
+      "conflict",
+      `Cannot change the aggregation of meter ${id}: feature ${feature.id} limits it, which needs a total`,
+    );
+  const alert = await findAlertNaming(tx, { meter_id: id });
+  if (alert !== undefined)
+    throw new AppError(
+      "conflict",
+      `Cannot change the aggregation of meter ${id}: alert ${alert} names it, which needs a total`,
+    );
 }
 
 /** Parts in the order of the text of their keys. */

@@ -5,7 +5,7 @@ import { decode } from "../../core/validate.ts";
 import { data, dataOf } from "../../http/responses.ts";
 import { saver } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { describe } from "../../mcp/wire_schema.ts";
+import { describe, describeOnly } from "../../mcp/wire_schema.ts";
 import { createMeter, tryMeter, updateMeter } from "./service.ts";
 
 const fields = updateMeter.input.properties;
@@ -23,7 +23,6 @@ const saveMeter = tool({
   description:
     "Creates a meter, or changes the one that meter_id names: which events count (filters), what is read of each (value: a sum of numbers, such as metadata:input_tokens), and how they add up (aggregation). What it counts is frozen once a plan that was used names it. billing_try_meter shows first what it would count; billing_save_billing_model charges by it.",
   ...saver("meter_id", createMeter, updateMeter),
-  brief_output: true,
   takes_request_id: true,
   input: {
     meter_id: Type.Optional(describe(Id, "The meter to change; leave out to create one")),
@@ -50,7 +49,7 @@ const tryIt = tool({
     meter: OPEN_METER,
     from: describe(from, "The first instant"),
     to: describe(to, "The end, not included"),
-    subscription_ids: describe(subscription_ids, "Only these; else those with the most events"),
+    subscription_ids: describeOnly(subscription_ids, "Only these; else those with the most events"),
   },
   run: (ctx, input) => data(call(ctx, tryMeter, decode(tryMeter.input, input))),
 });

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, Name, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Id, Name, pageFields, Search, sortedBy, strict } from "../../core/schema.ts";
 
 export const Product = Type.Object(
   { id: Id, name: Type.String(), company_id: Id, created_at: At, updated_at: At },
@@ -7,8 +7,15 @@ export const Product = Type.Object(
 );
 export type Product = Static<typeof Product>;
 
-export const ListProducts = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListProducts = strict({
+  search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "created_at"]),
+  ...pageFields,
+});
 
-export const CreateProduct = strict({ name: Name }, { title: "CreateProduct" });
+export const CreateProduct = strict(
+  { name: Name },
+  { title: "CreateProduct", examples: [{ name: "Completions" }] },
+);
 
 export const UpdateProduct = strict({ id: Id, name: Name }, { title: "CreateProduct" });

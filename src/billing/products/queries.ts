@@ -1,10 +1,10 @@
-import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
+import { and, eq, isNull, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { containing } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Product } from "./model.ts";
 import { productTable } from "./tables.ts";
@@ -13,10 +13,10 @@ import { productTable } from "./tables.ts";
 export const productColumns = (q: Reads) => columnsOf(q.use(productTable), Product);
 
 /** Products by id, and how many there are in all. */
-export function listProducts(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+export function listProducts(tx: ReadTx, { search, sort }: { search?: string; sort?: string }, slice: Slice) {
   const t = tx.q.use(productTable);
   const where = and(inScope(tx), containing(t.name, search));
-  return listRows(tx.q, t, { columns: productColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: productColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 export function findProduct(tx: ReadTx, id: number): Promise<Product | undefined> {

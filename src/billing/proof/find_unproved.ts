@@ -1,6 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { interleave } from "../../core/chunk.ts";
-import { recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
+import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { namedMeters } from "../billing_models/price_terms.ts";
@@ -13,14 +13,15 @@ import { listRecorded, type RecordedPart } from "../records/queries.ts";
 import { countAssertions, UsageCount } from "../records/count_usage.ts";
 import { findTermsOf, type ModelOf } from "../records/terms_of_lines.ts";
 import { differencesOf } from "../records/verify_amounts.ts";
-import { assertionsOf, verify } from "../records/verify_usage.ts";
-import { type BillableSubscription, duePeriod, metersOf } from "../runs/billable.ts";
+import { assertionsOf, storedBy, verify } from "../records/verify_usage.ts";
+import { type BillableSubscription, metersOf, recordedDue, stretchesIn } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
+import { CommitmentYears } from "../runs/commitment_years.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import type { UnprovedBill } from "./model.ts";
 import { type BillKey, type BillToProve, listBills } from "./queries.ts";
 import { rateAsRecorded } from "./rate_as_recorded.ts";
-import { periodDifferences, periodKey } from "./rules.ts";
+import { periodDifferences, periodKey, unmeteredDifferences } from "./rules.ts";
 
 /** What proving takes: of the usage store the totals alone. */
 export interface ProofContext extends Pick<Context, "store" | "now"> {
@@ -58,6 +59,7 @@ interface Batch {
   readonly periods: ReadonlyMap<string, readonly RecordedPart[]>;
   readonly subscriptions: ReadonlyMap<number, BillableSubscription>;
   readonly zones: ZoneTimeline;
+  readonly years: CommitmentYears;
   readonly modelOf: ModelOf;
   readonly meters: ReadonlyMap<number, Meter>;
 }
@@ -74,12 +76,19 @@ async function readBatch(tx: ReadTx, ids: readonly number[], since: number): Pro
     tx,
     bills.flatMap(({ lines }) => lines),
   );
+  const zones = await listZones(tx);
+  const subscriptions = new Map(billable.map((subscription) => [subscription.id, subscription]));
+  const due = bills.flatMap((bill) => {
+    const subscription = subscriptions.get(bill.subscription_id);
+    return subscription ? recordedDue(subscription, bill, zones) : [];
+  });
   return {
+    years: await new CommitmentYears().read(tx, due),
     meters: await findMeters(tx, [...namedMeters(terms), ...billable.flatMap(metersOf)]),
     bills,
     periods,
-    subscriptions: new Map(billable.map((subscription) => [subscription.id, subscription])),
-    zones: await listZones(tx),
+    subscriptions,
+    zones,
     modelOf,
   };
 }
@@ -117,42 +126,48 @@ function attempt(compare: () => Difference[]): Difference[] {
 function ownLines(
   { billedUnits, ...bill }: BillToProve,
   records: readonly RecordedPart[],
-  { subscriptions, modelOf }: Batch,
+  { subscriptions, modelOf, years, zones }: Batch,
   count: UsageCount,
 ): () => Difference[] {
-  const { subscription_id, sequence, currency, lines, billingStartAt, billingEndAt } = bill;
+  const { id, subscription_id, sequence, currency, lines } = bill;
   const subscription = subscriptions.get(subscription_id);
   if (!subscription) return () => missing(subscription_id);
   const until = records.filter((part) => part.sequence <= sequence);
   const assertions = assertionsOf(until, currency);
-  const period = { from: instant(billingStartAt), to: instant(billingEndAt) };
-  const counted = countAssertions(count, assertions, modelOf, { subscription, period });
+  const due = recordedDue(subscription, bill, zones);
+  const counted = countAssertions(count, assertions, modelOf, due);
   return () => {
-    const amounts = differencesOf({ ...bill, billedUnits: Number(billedUnits) }, until, modelOf);
+    const elsewhere = years.elsewhere(due, id);
+    const amounts = differencesOf({ ...bill, billedUnits: Number(billedUnits) }, until, modelOf, elsewhere);
     return verify(assertions, counted, until.at(-1)?.lines ?? lines, amounts).differences;
   };
 }
 
 /** The sum of all records of the bill's period against the period rated anew. */
 function wholePeriod(
-  { subscription_id, billingStartAt, billingEndAt, currency }: BillToProve,
+  bill: BillToProve,
   records: readonly RecordedPart[],
-  { subscriptions, zones }: Batch,
+  { subscriptions, zones, years }: Batch,
   count: UsageCount,
 ): () => Difference[] {
+  const { subscription_id, currency } = bill;
   const subscription = subscriptions.get(subscription_id);
   const last = records.at(-1);
   if (!subscription || !last) return () => missing(subscription_id);
-  const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
-  const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
-  const due = duePeriod(subscription, period, zones, isClosed(records) ? "whole" : "advance");
+  const due = recordedDue(subscription, bill, zones, isClosed(records) ? "whole" : "advance");
   const rerate = rateAsRecorded(due, last, count);
+  // It is counted again where it was said.
+  const says = isClosed(records) && records.some(({ unmetered }) => unmetered);
+  const outside = says ? count.ofUnmetered(stretchesIn(due), due, storedBy(last)) : undefined;
   return () => {
     const { timeline } = subscription;
-    const compared = comparedLines(due.part, rerate().lines, records, (id) =>
+    const compared = comparedLines(due.part, years.withLines(rerate()).lines, records, (id) =>
       timeline.some(({ billing_model: m }) => m.id === id && m.fee_timing === "in_advance"),
     );
-    return periodDifferences(compared.expected, compared.recorded, currency);
+    return [
+      ...periodDifferences(compared.expected, compared.recorded, currency),
+      ...(outside ? unmeteredDifferences(last, outside()) : []),
+    ];
   };
 }
 

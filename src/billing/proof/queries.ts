@@ -1,8 +1,9 @@
-import { and, asc, gt, gte, inArray, lt, lte, max, min, type SQL } from "drizzle-orm";
+import { and, asc, count, gt, gte, inArray, lt, lte, max, min, type SQL } from "drizzle-orm";
+import { nextTurn } from "../../core/chunk.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { IsoInstant } from "../../core/time.ts";
 import { findRow, matching } from "../../store/list_rows.ts";
-import { countRows, selectRows } from "../../store/select_rows.ts";
+import { selectRows } from "../../store/select_rows.ts";
 import type { Reads } from "../../store/store.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { LIMITS } from "../limits.ts";
@@ -65,7 +66,8 @@ export function listBillPage(
 
 /**
  * So many bills, each as likely as any other; all where there are no more. `below(n)` draws a whole number under n.
- * Ids are drawn from their whole span, and those that are no bill's again.
+ * Ids are drawn from their whole span, and those that are no bill's again; where that would miss too often, as with a
+ * company's few bills among those of many, all are listed.
  */
 export async function drawBills(
   q: Reads,
@@ -75,15 +77,15 @@ export async function drawBills(
 ): Promise<BillKey[]> {
   const t = q.use(billingRecordTable);
   const where = narrowedTo(q, filter);
-  const there = await countRows(q, t, where);
-  if (there <= 2 * wanted) {
-    const all = await listBillPage(q, filter, { after_id: 0, limit: there });
-    for (let i = all.length; all.length > wanted; i--) all.splice(below(i), 1);
-    return all;
-  }
-  const span = await findRow(q, t, { columns: { first: min(t.id), last: max(t.id) }, where });
+  const span = await findRow(q, t, {
+    columns: { there: count(), first: min(t.id), last: max(t.id) },
+    where,
+  });
+  const there = span?.there ?? 0;
   const first = span?.first ?? 0;
   const ids = (span?.last ?? 0) - first + 1;
+  const guesses = (wanted * ids) / there;
+  if (there <= 2 * wanted || there < guesses) return drawListed(await listAll(q, filter), wanted, below);
   const drawn = new Map<number, BillKey>();
   while (drawn.size < wanted) {
     const some = Array.from({ length: LIMITS.proof_batch }, () => first + below(ids));
@@ -99,6 +101,28 @@ export async function drawBills(
     }
   }
   return [...drawn.values()].toSorted((a, b) => a.id - b.id);
+}
+
+async function listAll(q: Reads, filter: BillFilter): Promise<BillKey[]> {
+  const all: BillKey[] = [];
+  const limit = LIMITS.proof_page;
+  for (;;) {
+    const page = await listBillPage(q, filter, { after_id: all.at(-1)?.id ?? 0, limit });
+    all.push(...page);
+    if (page.length < limit) return all;
+    await nextTurn();
+  }
+}
+
+/** Draws from a list by moving what is drawn to its front. */
+function drawListed(all: BillKey[], wanted: number, below: (n: number) => number): BillKey[] {
+  const size = Math.min(wanted, all.length);
+  for (let i = 0; i < size; i++) {
+    const other = i + below(all.length - i);
+    const [one, drawn] = [all[i], all[other]];
+    if (one && drawn) [all[i], all[other]] = [drawn, one];
+  }
+  return all.slice(0, size).toSorted((a, b) => a.id - b.id);
 }
 
 /** Bills with their amounts. */

@@ -1,6 +1,7 @@
 import { compare, roundMoney } from "../../core/money.ts";
 import { netByLine, NO_EVENTS } from "../rating/adjustment.ts";
 import type { BillLine } from "../rating/bill_line.ts";
+import type { Unmetered } from "../meters/unmetered.ts";
 import { countsEvents } from "../records/verify_usage.ts";
 import type { Difference } from "../records/model.ts";
 
@@ -47,6 +48,20 @@ function differingEvents(path: string, want: BillLine | undefined, have: BillLin
       : [{ path: `${path}/usage_digest`, expected: digests[0] ?? null, actual: digests[1] ?? null }]),
   ];
 }
+
+/** Where a period's last record does not say what nothing counted. */
+export function unmeteredDifferences(
+  { unmetered }: { readonly unmetered?: Unmetered | null },
+  expected: Unmetered = NONE,
+): Difference[] {
+  const { event_count, usage } = unmetered ?? NONE;
+  return [
+    ...differing("/period/unmetered/event_count", String(expected.event_count), String(event_count)),
+    ...differing("/period/unmetered/usage", expected.usage, usage),
+  ];
+}
+
+const NONE: Unmetered = { event_count: 0, usage: "0" };
 
 /** A generator of whole numbers below `n` that a seed determines: of SHA-256, so that neighbouring seeds differ. */
 export function drawing(seed: number): (n: number) => number {

@@ -4,10 +4,12 @@ import { sortLines } from "./charges.ts";
 
 /**
  * The key of a charge: lines of one kind, model and stretch, for as many of its days, are the same charge. A setup fee
- * is the same however long its stretch is, and the fee of an interval wherever another time zone puts its end.
+ * is the same however long its stretch is, and the fee of an interval wherever another time zone puts its end; a
+ * commitment to a year has one line of a kind in each period.
  */
 export function lineKey(line: BillLine): string {
   const { kind, billing_model_id, add_on_id, from, to, proration, charge_code, match } = line;
+  if (line.commitment_interval) return `${kind} ${billing_model_id} ${line.commitment_interval}`;
   const end = kind === "setup" || line.fee_interval ? "" : to;
   // An add-on goes on through changes of the plan.
   const owner = add_on_id ?? billing_model_id;

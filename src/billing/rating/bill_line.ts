@@ -51,6 +51,9 @@ export const BillLine = Type.Object(
     fee_interval: Type.Optional(
       oneOf(["quarter", "half_year", "year"], "how long a fee beyond a month is for"),
     ),
+    commitment_interval: Type.Optional(
+      oneOf(["year"], "the commitment is to a year: what the period's bills have of its cap or true-up"),
+    ),
     trial: Type.Optional(Type.Boolean({ description: "part of a trial, which costs nothing" })),
   },
   { title: "BillLine" },

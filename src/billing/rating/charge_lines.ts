@@ -10,7 +10,7 @@ import {
   sum,
 } from "../../core/money.ts";
 import type { Measured } from "../../usage_store/meter.ts";
-import type { Charge, MatchedPrice } from "../billing_models/charge_model.ts";
+import type { Charge, Commitment, MatchedPrice } from "../billing_models/charge_model.ts";
 import type { BillLine } from "./bill_line.ts";
 import { billLine } from "./bill_line.ts";
 import { joinStretches, type Segment } from "./segments.ts";
@@ -20,6 +20,8 @@ import { UNIT_CHARGES, type UnitPrice, withoutFlatFees } from "./unit_prices.ts"
 export interface ChargedUsage {
   /** Whether quantities of segments add up, so that tiers go on from one segment to the next. */
   readonly is_additive: boolean;
+  /** Whether more time brings more of it, as of sums and counts. */
+  readonly grows?: boolean;
   readonly parts: readonly Pick<
     Measured,
     "part" | "quantity" | "event_count" | "skipped_events" | "digest"
@@ -147,29 +149,48 @@ export function titleOf({ name }: Pick<Charge, "name">, match: MatchedPrice["mat
   return `${name} (${values.join(", ")})`;
 }
 
-/** The lines that bring what a stretch's usage and charges come to within the model's commitment. */
+/** The lines that bring what a stretch's usage and charges come to within the model's commitment to a month. */
 export function commitmentLines(stretch: Segment, charged: Decimal): BillLine[] {
-  const { model, proration } = stretch;
-  const { currency, commitment } = model;
-  if (commitment === null) return [];
-  const lines: BillLine[] = [];
-  const { minimum, maximum } = commitment;
-  let total = charged;
+  const { commitment } = stretch.model;
+  if (commitment === null || commitment.interval === "year") return [];
+  const amounts = committed(stretch, commitment, charged);
+  return COMMITMENT_KINDS.flatMap((kind) =>
+    isZero(amounts[kind]) ? [] : commitmentLine(stretch, commitment, kind, amounts[kind]),
+  );
+}
+
+export const COMMITMENT_KINDS = ["commitment_cap", "commitment_true_up"] as const;
+type CommitmentKind = (typeof COMMITMENT_KINDS)[number];
+
+/** What brings an amount, charged by a plan in its days of a month or of a year, within a commitment. */
+export function committed(
+  { model: { currency }, proration: { numerator, denominator } }: Pick<Segment, "model" | "proration">,
+  { minimum, maximum }: Commitment,
+  charged: Decimal,
+): Record<CommitmentKind, Decimal> {
+  const zero = roundMoney("0", currency);
   const over =
-    maximum === null ? "0" : roundMoney(subtract(roundMoney(maximum, currency), charged), currency);
-  if (compare(over, "0") < 0) {
-    lines.push(
-      billLine(stretch, { kind: "commitment_cap", description: `capped at ${maximum}`, amount: over }),
-    );
-    total = sum([total, over]);
-  }
-  if (minimum === null) return lines;
-  const { numerator, denominator } = proration;
+    maximum === null ? zero : roundMoney(subtract(roundMoney(maximum, currency), charged), currency);
+  const commitment_cap = compare(over, "0") < 0 ? over : zero;
+  if (minimum === null) return { commitment_cap, commitment_true_up: zero };
   const due = roundQuotient(multiply(minimum, String(numerator)), String(denominator), currency);
-  const amount = roundMoney(subtract(due, total), currency);
-  if (compare(amount, "0") > 0) {
-    const description = `commitment of ${minimum}`;
-    lines.push(billLine(stretch, { kind: "commitment_true_up", description, amount, proration }));
+  const missing = roundMoney(subtract(due, sum([charged, commitment_cap])), currency);
+  return { commitment_cap, commitment_true_up: compare(missing, "0") > 0 ? missing : zero };
+}
+
+/** A line of a commitment. */
+export function commitmentLine(
+  stretch: Segment,
+  { minimum, maximum, interval: commitment_interval }: Commitment,
+  kind: CommitmentKind,
+  amount: Decimal,
+): BillLine {
+  const facts = { kind, amount, ...(commitment_interval === undefined ? {} : { commitment_interval }) };
+  if (kind === "commitment_cap") {
+    const of_year = commitment_interval === undefined ? "" : " of the year";
+    return billLine(stretch, { ...facts, description: `usage and charges${of_year} capped at ${maximum}` });
   }
-  return lines;
+  const yearly = commitment_interval === undefined ? "" : "yearly ";
+  const description = `${yearly}commitment of ${minimum}`;
+  return billLine(stretch, { ...facts, description, proration: stretch.proration });
 }

@@ -28,6 +28,8 @@ export interface Usage {
   readonly skipped_events?: number;
   /** Whether units of segments add up, so that tiers go on from one to the next; they do where it is left out. */
   readonly is_additive?: boolean;
+  /** Whether more time brings more units; it does where it is left out. */
+  readonly grows?: boolean;
 }
 
 /** The credits of a billing month, as integers: what its plans gave, and what its usage took. */
@@ -246,7 +248,10 @@ export function sortLines(lines: readonly BillLine[]): BillLine[] {
 
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-function sortKey({ from, to, kind, billing_model_id, proration }: BillLine): string {
+function sortKey(line: BillLine): string {
+  const { to, kind, billing_model_id, proration } = line;
+  // What settles a year comes after the month's own lines.
+  const from = line.commitment_interval ? `year ${line.from}` : line.from;
   const model = String(billing_model_id).padStart(16, "0");
   const days = String(proration?.numerator ?? 0).padStart(3, "0");
   return [from, to, LINE_KINDS.indexOf(kind), model, days].join(" ");

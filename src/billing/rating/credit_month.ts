@@ -1,12 +1,13 @@
-import { ceilQuotient, sum } from "../../core/money.ts";
+import { ceilQuotient, type Decimal, multiply, sum } from "../../core/money.ts";
 import { daysOf, type Period } from "../../core/periods.ts";
+import { rateCode } from "../billing_models/credit_rates.ts";
 import type { CreditPlan } from "../billing_models/model.ts";
+import type { ChargedSegment } from "./charge_lines.ts";
 import type { CreditMonth, Usage } from "./charges.ts";
 import type { Segment } from "./segments.ts";
 
-/** A segment with as much of its usage as credits need. */
-export interface MeteredSegment {
-  readonly segment: Segment;
+/** A segment with as much of its usage as credits need; `charges` where its plan has rates. */
+export interface MeteredSegment extends ChargedSegment {
   readonly usage: Pick<Usage, "units" | "event_count" | "corrections">;
 }
 
@@ -61,21 +62,23 @@ export function allocatedCredits(segments: readonly Segment[], period: Period): 
 /**
  * The credits of a billing month: what its plans gave and what its usage took; null where no credit plan was in
  * force. `per_api_call` takes one credit an event, and one with a negative usage gives one back; `per_unit` takes the
- * month's units, rounded up. Usage takes the credits that were given by then, and what is beyond them stays so,
- * whatever a later plan gives; corrections take it back, the last credits first. Decision 0131.
+ * month's units, or what they take by the plan's rates, rounded up. Usage takes the credits that were given by then, and
+ * what is beyond them stays so, whatever a later plan gives; corrections take it back, the last credits first. Decisions
+ * 0131, 0251.
  */
 export function creditMonth(used: readonly MeteredSegment[], period: Period): CreditMonth | null {
   const segments = used.map(({ segment }) => segment);
   const parts = creditParts(segments, period);
   if (parts.length === 0) return null;
-  const usages = new Map(used.map(({ segment, usage }) => [segment, usage]));
+  const metered = new Map(used.map((part) => [part.segment, part]));
   let [events, units] = [0n, "0"];
   /** Credits given so far, those of them that were used, and all that was used. */
   let [allocated, base, consumed] = [0n, 0n, 0n];
   const overage: { segment: Segment; credits: bigint }[] = [];
   for (const { segment, plan, so_far } of parts) {
-    const usage = usages.get(segment) ?? { units: "0", event_count: 0 };
-    if (plan.credit_consumption === "per_unit") units = sum([units, usage.units]);
+    const { usage = NO_USAGE, charges } = metered.get(segment) ?? {};
+    if (plan.rates) units = sum([units, unitsByRates(plan.rates, charges)]);
+    else if (plan.credit_consumption === "per_unit") units = sum([units, usage.units]);
     // A correction takes no credit, and gives back the one of the call that it corrects.
     else events += BigInt(usage.event_count - 2 * (usage.corrections ?? 0));
     // Corrections may exceed what they correct: that gives no credits.
@@ -89,6 +92,18 @@ export function creditMonth(used: readonly MeteredSegment[], period: Period): Cr
     base += within - reverseCredits(overage, taken_back);
   }
   return { allocated, consumed, overage };
+}
+
+const NO_USAGE: MeteredSegment["usage"] = { units: "0", event_count: 0 };
+
+/** What the units of meters take in credits, not rounded yet. */
+function unitsByRates(rates: NonNullable<CreditPlan["rates"]>, charges: MeteredSegment["charges"]): Decimal {
+  return sum(
+    rates.flatMap(({ meter_id, credits }) => {
+      const { parts = [] } = charges?.get(rateCode(meter_id)) ?? {};
+      return parts.map(({ quantity }) => multiply(quantity, credits));
+    }),
+  );
 }
 
 /** Takes overage back, the last first; returns how much more there is to take back. */

@@ -2,6 +2,7 @@ import type { TotalsOptions, UsageStore, UsageWindow, WindowTotal } from "../../
 import type { PriceTerms } from "../billing_models/price_terms.ts";
 import { ChargeMeasures, type LineOf } from "../meters/measure_charges.ts";
 import type { Meter } from "../meters/model.ts";
+import type { Unmetered } from "../meters/unmetered.ts";
 import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { UsedSegment } from "../rating/charges.ts";
@@ -16,17 +17,22 @@ type StoredBy = Omit<TotalsOptions, "timeout_ms">;
 interface Question {
   readonly stored_by: StoredBy;
   readonly windows: UsageWindow[];
+  /** Of a window, its position. */
+  readonly positions: Map<string, number>;
   readonly measures: ChargeMeasures;
 }
 
 /** Counts the events of many lines and segments: those that end at the same event by one query. */
 export class UsageCount {
   readonly #meters: ReadonlyMap<number, Meter>;
+  readonly #without_digests: boolean;
   readonly #questions = new Map<string, Question>();
   readonly #answers = new Map<string, WindowTotal[]>();
 
-  constructor(meters: ReadonlyMap<number, Meter>) {
+  /** `without_digests`: what meters measure is rated and not proved. */
+  constructor(meters: ReadonlyMap<number, Meter>, { without_digests = false } = {}) {
     this.#meters = meters;
+    this.#without_digests = without_digests;
   }
 
   /** Adds a line; the result reads its total once it was asked for. */
@@ -60,9 +66,21 @@ export class UsageCount {
     return () => add_ons.map((stretch) => measures.usedAddOn(stretch));
   }
 
+  /** Adds what nothing counts of a period; the result reads it once it was asked for. */
+  ofUnmetered(
+    stretches: { readonly segments: readonly Segment[]; readonly add_ons: readonly AddOnStretch[] },
+    whose: LineOf,
+    stored_by: StoredBy,
+  ): () => Unmetered | undefined {
+    return this.#question(stored_by).measures.addUnmetered({ ...whose, ...stretches });
+  }
+
   /** Adds all events of a window; the result reads their total once it was asked for. */
   ofWindow(window: UsageWindow, stored_by: StoredBy): () => WindowTotal {
-    const position = this.#question(stored_by).windows.push(window) - 1;
+    const { windows, positions } = this.#question(stored_by);
+    const key = `${window.subscription_id} ${window.start_ms} ${window.end_ms}`;
+    const position = positions.get(key) ?? windows.push(window) - 1;
+    positions.set(key, position);
     return () => {
       const total = this.#answers.get(keyOf(stored_by))?.[position];
       if (!total) throw new Error("Cannot count usage: it was not asked for");
@@ -78,7 +96,8 @@ export class UsageCount {
   ): Promise<void> {
     for (const [key, { stored_by, windows, measures }] of this.#questions) {
       this.#answers.set(key, await usage.totals(company_id, windows, { ...stored_by, timeout_ms }));
-      await measures.ask(usage, { company_id, ...stored_by }, timeout_ms);
+      const asked = { company_id, ...stored_by, without_digests: this.#without_digests };
+      await measures.ask(usage, asked, timeout_ms);
     }
   }
 
@@ -87,6 +106,7 @@ export class UsageCount {
     const question = this.#questions.get(key) ?? {
       stored_by,
       windows: [],
+      positions: new Map(),
       measures: new ChargeMeasures(this.#meters),
     };
     this.#questions.set(key, question);

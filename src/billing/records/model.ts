@@ -1,49 +1,89 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { rangeFields } from "../../core/instants.ts";
+import { Currency } from "../../tenancy/companies/model.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { DecimalText } from "../decimals.ts";
 import { BillLine } from "../rating/bill_line.ts";
+import { Unmetered } from "../meters/unmetered.ts";
 import { RECORD_KINDS } from "../rating/record_kinds.ts";
 import { Subscription } from "../subscriptions/model.ts";
+
+/** The fields of a record itself. */
+export const RecordFields = Type.Object({
+  id: Id,
+  subscription_id: Id,
+  billing_model_id: Type.Integer({ minimum: 1, description: "the model in force at the period's end" }),
+  company_id: Id,
+  kind: oneOf(RECORD_KINDS),
+  sequence: Type.Integer({ minimum: 0, description: "the period's records in order: 0, 1, 2, …" }),
+  adjusts_billing_record_id: nullable(Id),
+  billing_run_id: nullable(Id),
+  currency: Type.String(),
+  billedUnits: Type.Number({ description: "units of the period; of an adjustment the signed difference" }),
+  totalCharges: Type.String({ description: "a decimal with exactly the currency's digits" }),
+  billingStartAt: At,
+  billingEndAt: At,
+  usage_until: Type.String({
+    description: "events stored before this instant are counted",
+    "x-schema": { type: "string", format: "date-time" },
+  }),
+  unmetered: Type.Optional({
+    ...Unmetered,
+    description:
+      "of a model with charges: usage of the whole period, as far as it was known, that no charge and no priced own type counted",
+  }),
+  created_at: At,
+  updated_at: At,
+});
+
+export type RecordFields = Static<typeof RecordFields>;
+
+const named = "in lists, with=names";
 
 /** A bill: what a subscription owes for a period, in advance or after it, or a later adjustment. Never edited. */
 export const BillingRecord = Type.Object(
   {
-    id: Id,
-    subscription_id: Id,
-    billing_model_id: Type.Integer({ minimum: 1, description: "the model in force at the period's end" }),
-    company_id: Id,
-    kind: oneOf(RECORD_KINDS),
-    sequence: Type.Integer({ minimum: 0, description: "the period's records in order: 0, 1, 2, …" }),
-    adjusts_billing_record_id: nullable(Id),
-    billing_run_id: nullable(Id),
-    currency: Type.String(),
-    billedUnits: Type.Number({ description: "units of the period; of an adjustment the signed difference" }),
-    totalCharges: Type.String({ description: "a decimal with exactly the currency's digits" }),
-    billingStartAt: At,
-    billingEndAt: At,
-    usage_until: Type.String({
-      description: "events stored before this instant are counted",
-      "x-schema": { type: "string", format: "date-time" },
-    }),
-    created_at: At,
-    updated_at: At,
+    ...RecordFields.properties,
+    subscription_name: Type.Optional(Type.String({ description: named })),
+    client_id: Type.Optional({ ...Id, description: named }),
+    client_name: Type.Optional(Type.String({ description: named })),
   },
   { title: "BillingRecord" },
 );
 export type BillingRecord = Static<typeof BillingRecord>;
 
 export const BillingRecordDetail = Type.Object(
-  { ...BillingRecord.properties, lines: Type.Array(BillLine), subscription: Subscription },
+  { ...RecordFields.properties, lines: Type.Array(BillLine), subscription: Subscription },
   { title: "BillingRecordDetail" },
 );
 export type BillingRecordDetail = Static<typeof BillingRecordDetail>;
 
+const Bound = Type.Optional(
+  Type.String({
+    pattern: "^-?(0|[1-9][0-9]{0,14})(\\.[0-9]{1,6})?$",
+    description: "a decimal such as 120.50",
+  }),
+);
+
+/** Of periods that begin from `from`, inclusive, to `to`, exclusive; amounts are bounded inclusively. */
 export const ListBillingRecords = strict({
   client_id: Type.Optional(Id),
   subscription_id: Type.Optional(Id),
+  product_id: Type.Optional(Id),
+  billing_model_id: Type.Optional(Id),
+  billing_run_id: Type.Optional(Id),
   kind: Type.Optional(oneOf(RECORD_KINDS)),
+  currency: Type.Optional(Currency),
+  min_amount: Bound,
+  max_amount: Bound,
+  ...rangeFields,
+  sort: sortedBy(["id", "billingStartAt", "totalCharges"]),
+  with: Type.Optional(oneOf(["names"], "names: with those of subscription and client")),
   ...pageFields,
 });
+type ListBillingRecords = Static<typeof ListBillingRecords>;
+export type RecordFilter = Omit<ListBillingRecords, "sort" | "with" | "page" | "limit">;
+export type RecordSort = NonNullable<ListBillingRecords["sort"]>;
 
 const UsageProof = Type.Object(
   { quantity: DecimalText, event_count: Type.Integer(), usage_digest: Type.String() },

@@ -15,23 +15,23 @@ import {
   type SQL,
   sql,
 } from "drizzle-orm";
-import type { Slice } from "../../core/pagination.ts";
 import type { Bounds } from "../../core/periods.ts";
 import { instant, iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, matching } from "../../store/list_rows.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
+import type { Unmetered } from "../meters/unmetered.ts";
 import type { RecordKind } from "../rating/record_kinds.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { ClosedPeriods } from "../subscriptions/due_periods.ts";
 import { subscriptionColumns } from "../subscriptions/queries.ts";
 import { withStatus } from "../subscriptions/rules.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
-import { BillingRecord, type BillingRecordDetail } from "./model.ts";
+import { type BillingRecord, type BillingRecordDetail, RecordFields } from "./model.ts";
 import { billingRecordTable } from "./tables.ts";
 
 // Periods that have a record. One is closed when its own is there; before that it may have records in advance.
@@ -219,13 +219,16 @@ export interface RecordedPart {
   usage_until: IsoInstant;
   usage_seq: number | null;
   lines: BillLine[];
+  /** What it says that nothing counted. */
+  unmetered?: Unmetered | null;
   created_at: IsoInstant;
 }
 
 const partColumns = oncePerDialect((q) => {
   const { id, subscription_id, billingStartAt, kind, sequence, ...t } = q.use(billingRecordTable);
-  const { usage_until, usage_seq, lines, created_at } = t;
-  return { id, subscription_id, billingStartAt, kind, sequence, usage_until, usage_seq, lines, created_at };
+  const { usage_until, usage_seq, lines, unmetered, created_at } = t;
+  const place = { id, subscription_id, billingStartAt, kind, sequence };
+  return { ...place, usage_until, usage_seq, lines, unmetered, created_at };
 });
 
 /** The records of periods that start at `starts`, first to last. */
@@ -242,10 +245,29 @@ export async function listRecorded(
   });
 }
 
+/** The records of periods that start in `[from, to)`, in the order in which they were written. */
+export async function listRecordedBetween(
+  tx: ReadTx,
+  subscription_ids: readonly number[],
+  { from, to }: Bounds,
+): Promise<RecordedPart[]> {
+  const t = tx.q.use(billingRecordTable);
+  const starts = and(gte(t.billingStartAt, iso(from)), lt(t.billingStartAt, iso(to)));
+  return selectRows(tx.q, t, {
+    columns: partColumns(tx.q),
+    where: and(ofSubscriptions(tx, subscription_ids), starts),
+    order: [asc(t.id)],
+  });
+}
+
 /** A record still to be written. */
 export type NewRecord = Omit<StoredRecord, "id" | "created_at" | "updated_at">;
 
-type StoredRecord = Omit<BillingRecord, "billedUnits"> & { billedUnits: string; lines: BillLine[] };
+type StoredRecord = Omit<RecordFields, "billedUnits" | "unmetered"> & {
+  billedUnits: string;
+  unmetered: Unmetered | null;
+  lines: BillLine[];
+};
 
 /** Writes the records whose place is free, and returns those: another run may have been first. */
 export async function insertRecords(
@@ -266,39 +288,26 @@ export async function insertRecords(
   return rows.map(toRecord).toSorted((a, b) => a.id - b.id);
 }
 
-/** A stored record as on the wire, where billedUnits is a number. */
-export function toRecord<R extends { billedUnits: string }>(
+/** A stored record as on the wire, where billedUnits is a number, and usage that nothing counted is there if there is any. */
+export function toRecord<R extends Pick<StoredRecord, "billedUnits" | "unmetered">>(
   row: R,
-): Omit<R, "billedUnits"> & { billedUnits: number } {
-  return { ...row, billedUnits: Number(row.billedUnits) };
+): Omit<R, "billedUnits" | "unmetered"> & { billedUnits: number; unmetered?: Unmetered } {
+  const { billedUnits, unmetered, ...rest } = row;
+  const left_over: Unmetered | null = unmetered;
+  return {
+    ...rest,
+    billedUnits: Number(billedUnits),
+    ...(left_over === null ? {} : { unmetered: left_over }),
+  };
 }
 
-const recordColumns = (q: Reads) => columnsOf(q.use(billingRecordTable), BillingRecord);
+/** The columns of a record on the wire. */
+export const recordColumns = (q: Reads) => columnsOf(q.use(billingRecordTable), RecordFields);
 
 const writtenColumns = oncePerDialect((q) => ({
   ...recordColumns(q),
   lines: q.use(billingRecordTable).lines,
 }));
-
-/** Which billing records are meant; each field that is given narrows further. */
-interface RecordFilter {
-  subscription_id?: number;
-  client_id?: number;
-  kind?: BillingRecord["kind"];
-}
-
-/** Records without their lines, the last written first, and how many there are in all. */
-export async function listRecords(
-  tx: ReadTx,
-  { client_id, ...fields }: RecordFilter,
-  slice: Slice,
-): Promise<{ rows: BillingRecord[]; total: number }> {
-  const t = tx.q.use(billingRecordTable);
-  const where = and(inScope(tx), matching(t, fields), ofClient(tx.q, client_id));
-  const page = { columns: recordColumns(tx.q), where, order: desc(t.id), slice };
-  const { rows, total } = await listRows(tx.q, t, page);
-  return { rows: rows.map(toRecord), total };
-}
 
 /** A record with its lines and its subscription as it is at `now`. */
 export async function findRecord(tx: ReadTx, id: number): Promise<BillingRecordDetail | undefined> {
@@ -312,17 +321,19 @@ export async function findRecord(tx: ReadTx, id: number): Promise<BillingRecordD
   return row && { ...toRecord(row), subscription: withStatus(row.subscription, tx.now) };
 }
 
-function inScope({ q, scope: { company_id, client_id } }: ReadTx): SQL | undefined {
-  return and(eq(q.use(billingRecordTable).company_id, company_id), ofClient(q, client_id));
+/** The records that the caller may see. */
+export function inScope({ q, scope: { company_id, client_id } }: ReadTx): SQL | undefined {
+  return and(eq(q.use(billingRecordTable).company_id, company_id), ofSubscriptionsThat(q, { client_id }));
 }
 
-/** The records of a client's subscriptions; without a client it narrows nothing. */
-function ofClient(q: Reads, client_id: number | undefined): SQL | undefined {
-  if (client_id === undefined) return undefined;
+/** The records of a client's or product's subscriptions; without either it narrows nothing. */
+export function ofSubscriptionsThat(
+  q: Reads,
+  filter: { client_id?: number | undefined; product_id?: number | undefined },
+): SQL | undefined {
   const subscriptions = q.use(subscriptionTable);
-  const ids = q
-    .select({ id: subscriptions.id })
-    .from(subscriptions)
-    .where(eq(subscriptions.client_id, client_id));
+  const which = matching(subscriptions, filter);
+  if (which === undefined) return undefined;
+  const ids = q.select({ id: subscriptions.id }).from(subscriptions).where(which);
   return inArray(q.use(billingRecordTable).subscription_id, ids);
 }

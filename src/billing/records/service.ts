@@ -12,17 +12,19 @@ import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
 import { namedMeters } from "../billing_models/price_terms.ts";
 import { findMeters } from "../meters/queries.ts";
+import { findElsewhere } from "../runs/commitment_years.ts";
 import { findSubscription, listZones } from "../subscriptions/queries.ts";
 import { countAssertions, UsageCount } from "./count_usage.ts";
 import { invoicePage } from "./invoice_page.ts";
 import { BillingRecord, BillingRecordDetail, ListBillingRecords, Verification } from "./model.ts";
+import { listRecords, withNames } from "./list_queries.ts";
 import * as queries from "./queries.ts";
 import { differencesOf } from "./verify_amounts.ts";
 import { findTermsOf } from "./terms_of_lines.ts";
 import { assertionsOf, verify } from "./verify_usage.ts";
 
 /**
- * Lists billing records without their lines, the last written first. A client user sees its client's.
+ * Lists billing records without their lines, the last written first unless `sort` says otherwise. A client user sees its client's.
  * Decision 0034.
  */
 export const listBillingRecords = operation({
@@ -30,10 +32,12 @@ export const listBillingRecords = operation({
   permission: "billing:read",
   input: ListBillingRecords,
   output: paged(BillingRecord),
-  run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
-      queries.listRecords(readTx(ctx), filter, slice),
-    ),
+  run: (ctx, { page, limit, with: more, ...filter }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, async (slice) => {
+      const tx = readTx(ctx);
+      const { rows, total } = await listRecords(tx, filter, slice);
+      return { rows: more === "names" ? await withNames(tx, rows) : rows, total };
+    }),
 });
 
 /**
@@ -64,7 +68,7 @@ export const verifyBillingRecord = operation({
     const of_period = await queries.listRecorded(tx, [subscription_id], [billingStartAt]);
     const recorded = of_period.filter((part) => part.sequence <= sequence);
     const { modelOf, terms } = await findTermsOf(tx, record.lines);
-    const differences = differencesOf(record, recorded, modelOf);
+    const differences = differencesOf(record, recorded, modelOf, await findElsewhere(tx, record));
     const assertions = assertionsOf(recorded, currency);
     const count = new UsageCount(await findMeters(tx, namedMeters(terms)));
     const period = { from: instant(billingStartAt), to: instant(record.billingEndAt) };

@@ -5,6 +5,7 @@ import { companyColumn } from "../../tenancy/companies/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { billingRunTable } from "../runs/tables.ts";
+import type { Unmetered } from "../meters/unmetered.ts";
 import { RECORD_KINDS } from "../rating/record_kinds.ts";
 
 export const billingRecordTable = (k: ColumnKit) =>
@@ -26,6 +27,8 @@ export const billingRecordTable = (k: ColumnKit) =>
       billingStartAt: k.at("billingStartAt").notNull(),
       billingEndAt: k.at("billingEndAt").notNull(),
       lines: k.json<BillLine[]>("lines").notNull(),
+      /** Usage that nothing counted, of a model with charges; null for none. */
+      unmetered: k.json<Unmetered>("unmetered"),
       /** Events stored before this instant were counted. */
       usage_until: k.at("usage_until").notNull(),
       /** And with a number up to this one, in the order of commits; null where it was not written down yet. */
@@ -38,6 +41,18 @@ export const billingRecordTable = (k: ColumnKit) =>
       k.uniqueIndex("billing_records_period").on(t.subscription_id, t.billingStartAt, t.sequence),
       k.index("billing_records_company").on(t.company_id, t.id),
       k.index("billing_records_usage_seq").on(t.usage_seq),
+      // All that a report of revenue reads, so that it meets no lines.
+      k
+        .index("billing_records_revenue")
+        .on(
+          t.company_id,
+          t.billingStartAt,
+          t.currency,
+          t.subscription_id,
+          t.billing_model_id,
+          t.kind,
+          t.totalCharges,
+        ),
     ],
   );
 

@@ -7,7 +7,8 @@ import type { Difference } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
 import { addOnLines } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
-import { chargeLines, commitmentLines, titleOf } from "../rating/charge_lines.ts";
+import { chargeLines, commitmentLines, committed, titleOf } from "../rating/charge_lines.ts";
+import { COMMITTED } from "../rating/commitment_years.ts";
 import type { ModelOf } from "./terms_of_lines.ts";
 import { billedUnits, limitLines, rateStretch, total, type UsedSegment } from "../rating/charges.ts";
 import { feeLine } from "../rating/fees.ts";
@@ -24,13 +25,15 @@ export interface RecordAmounts {
 /**
  * The differences in prices, amounts and sums of a period's last record: each line's price by its billing model, its
  * amount by the sum of all lines of its charge less what those before it charged, the total and the units by its
- * lines. `records` are all of the period up to the record, first to last. Quantities of usage are checked against
+ * lines. `records` are all of the period up to the record, first to last, `elsewhere` the lines on record of the year's
+ * other periods before it, where a line is of a commitment to a year. Quantities of usage are checked against
  * the events by `assertionsOf`. Decision 0129.
  */
 export function differencesOf(
   record: RecordAmounts,
   records: readonly RecordedPart[],
   modelOf: ModelOf,
+  elsewhere: readonly BillLine[] = [],
 ): Difference[] {
   const { currency, lines } = record;
   const charges = chargesOf(records.flatMap((part) => part.lines));
@@ -40,7 +43,9 @@ export function differencesOf(
   );
   const priced = lines.flatMap((line, i) => {
     const model = modelOf(line.billing_model_id, line.add_on_id);
-    const expected = priceOf(line, charges, line.trial ? withoutPrices(model) : model);
+    const expected = line.commitment_interval
+      ? yearlyOf(line, charges, model, elsewhere)
+      : priceOf(line, charges, line.trial ? withoutPrices(model) : model);
     const charged = sum((before.get(lineKey(line)) ?? []).map(({ amount }) => amount));
     const amounts = expected.amounts.map((amount) => roundMoney(subtract(amount, charged), currency));
     return [
@@ -205,7 +210,7 @@ interface Limit {
 
 const ON_USAGE: Limit = { counted: ["usage"], linesOf: limitLines };
 const ON_CHARGES: Limit = {
-  counted: ["usage", "maximum_cap", "minimum_true_up", "charge"],
+  counted: COMMITTED,
   linesOf: commitmentLines,
 };
 
@@ -215,6 +220,27 @@ const LIMITS_ON: Partial<Record<BillLine["kind"], Limit>> = {
   commitment_cap: ON_CHARGES,
   commitment_true_up: ON_CHARGES,
 };
+
+/** What the bills of a period have of a commitment to a year. */
+function yearlyOf(
+  line: BillLine,
+  charges: ReadonlyMap<string, Charged>,
+  model: PriceTerms,
+  elsewhere: readonly BillLine[],
+): Price {
+  const { kind, billing_model_id, proration } = line;
+  const { commitment, currency } = model;
+  const is_reversed = charges.get(lineKey(line))?.is_reversed ?? false;
+  if (is_reversed || commitment === null || (kind !== "commitment_cap" && kind !== "commitment_true_up"))
+    return { unit_prices: [null], amounts: ["0"] };
+  const of_year = [...charges.values(), ...elsewhere].filter(
+    (one) => one.billing_model_id === billing_model_id,
+  );
+  const counted = of_year.filter((one) => COMMITTED.includes(one.kind));
+  const wanted = committed({ model, proration: proration ?? ONE_DAY }, commitment, total(counted, currency));
+  const billed = elsewhere.filter((one) => one.kind === kind && one.billing_model_id === billing_model_id);
+  return { unit_prices: [null], amounts: [subtract(wanted[kind], total(billed, currency))] };
+}
 
 /** A limit on what the lines between its bounds come to, all that is on record. */
 function limitOf(

@@ -3,6 +3,7 @@ import {
   type Period,
   periodContaining,
   periodsFrom,
+  recordedPeriod,
   type ZoneTimeline,
 } from "../../core/periods.ts";
 import { type IsoInstant, instant } from "../../core/time.ts";
@@ -12,6 +13,7 @@ import type { StoredBillingModel } from "../billing_models/model.ts";
 import { type AddOnStretch, addOnStretches, type BookedAddOn } from "../rating/add_on_lines.ts";
 import type { BilledPart } from "../rating/billed_parts.ts";
 import type { BillLine } from "../rating/bill_line.ts";
+import { type CommitmentYear, yearlyCommitmentLines } from "../rating/commitment_years.ts";
 import { intervalFees, intervalsBeginning } from "../rating/fees.ts";
 import { type Life, type Segment, segments, type TimelineEntry } from "../rating/segments.ts";
 
@@ -41,6 +43,8 @@ export interface SubscriptionPeriod {
 export interface DuePeriod extends SubscriptionPeriod {
   /** The periods of each interval beyond a month that begins with it, where a fee is for so long. */
   readonly intervals: readonly FeeMonths[];
+  /** The twelve periods of the year that it is in, counted from the first, where a commitment is to a year. */
+  readonly year: readonly Period[];
   /** What is billed of it. */
   readonly part: BilledPart;
   /** Whether an adjustment that moves no money waits for the next bill. */
@@ -52,14 +56,48 @@ interface FeeMonths {
   readonly months: readonly Period[];
 }
 
-/** A period to bill. Intervals of fees are counted from the subscription's first period. Decision 0243. */
+/** A period to bill. Intervals of fees and commitments are counted from the first period. Decisions 0243, 0258. */
 export function duePeriod(
   subscription: BillableSubscription,
   period: Period,
   zones: ZoneTimeline,
   part: BilledPart = "whole",
 ): DuePeriod {
-  return { subscription, period, part, intervals: intervalsOf(subscription, period, zones) };
+  const intervals = intervalsOf(subscription, period, zones);
+  const has_year = subscription.timeline.some(
+    ({ billing_model }) => billing_model.commitment?.interval === "year",
+  );
+  const year = has_year ? yearOf(subscription, period, zones) : [];
+  return { subscription, period, part, intervals, year };
+}
+
+function yearOf(subscription: BillableSubscription, period: Period, zones: ZoneTimeline): Period[] {
+  const { started_at, billing_anchor_day: anchor_day } = subscription;
+  const first = periodContaining(instant(started_at), anchor_day, zones);
+  const before = monthsBetween(first, period);
+  const through = before - (before % MONTHS_OF.year) + MONTHS_OF.year;
+  return periodsFrom(first, through, anchor_day, zones).slice(-MONTHS_OF.year);
+}
+
+/** A period as it is on record. `lines`: what may be of a year, though the plan that it was of is voided by now. */
+interface PeriodOnRecord {
+  readonly billingStartAt: IsoInstant;
+  readonly billingEndAt: IsoInstant;
+  readonly lines?: readonly BillLine[];
+}
+
+/** A period on record. */
+export function recordedDue(
+  subscription: BillableSubscription,
+  { billingStartAt, billingEndAt, lines = [] }: PeriodOnRecord,
+  zones: ZoneTimeline,
+  part: BilledPart = "whole",
+): DuePeriod {
+  const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
+  const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
+  const due = duePeriod(subscription, period, zones, part);
+  const is_of_year = lines.some(({ commitment_interval }) => commitment_interval === "year");
+  return is_of_year ? { ...due, year: yearOf(subscription, period, zones) } : due;
 }
 
 function intervalsOf(subscription: BillableSubscription, period: Period, zones: ZoneTimeline): FeeMonths[] {
@@ -108,6 +146,16 @@ export function metersOf(subscription: BillableSubscription): number[] {
 /** The segments of a period: its stretches under one model each. */
 export function segmentsOf({ subscription, period }: SubscriptionPeriod): Segment[] {
   return segments(period, timelineOf(subscription), lifeOf(subscription));
+}
+
+/** The lines that a period's bills have of commitments to a year, beside its own. */
+export function yearlyCommitmentsOf(
+  { subscription, year: months }: DuePeriod,
+  own: readonly BillLine[],
+  on_record: Omit<CommitmentYear, "months">,
+): BillLine[] {
+  const year = { months, ...on_record };
+  return yearlyCommitmentLines(own, year, timelineOf(subscription), lifeOf(subscription));
 }
 
 function lifeOf({ started_at, ends_at, trial_days }: BillableSubscription): Life {

@@ -1,6 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import { transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
+import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { CircuitBreaker } from "./circuit_breaker.ts";
 import type { RunOptions } from "./pipeline.ts";
@@ -31,8 +32,15 @@ export function logFields({ ctx, billing_run_id, dry_run }: BillingJob) {
   return { request_id: ctx.request_id, scope: scopeOf(ctx.actor), billing_run_id, dry_run };
 }
 
-/** Writes how far a run is, then lets requests have their turn. */
+/** Another instance has ended the run: it took it for a dead one's, after a silence. */
+export class RunEnded extends AppError {
+  constructor() {
+    super("conflict", "Another instance went on with this run: there was no sign of life of this one");
+  }
+}
+
+/** Writes how far a run is, then lets requests have their turn. Errors: RunEnded. */
 export async function saveProgress({ ctx, progress }: BillingJob): Promise<void> {
-  await transaction(ctx, ({ q }) => updateRun(q, progress.snapshot()));
+  if (!(await transaction(ctx, ({ q }) => updateRun(q, progress.snapshot())))) throw new RunEnded();
   await Bun.sleep(LIMITS.billing_pause_ms);
 }

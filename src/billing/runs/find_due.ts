@@ -1,5 +1,5 @@
 import { readTx } from "../../app/transaction.ts";
-import { aroundMonth, type Bounds, recordedPeriod, type ZoneTimeline } from "../../core/periods.ts";
+import { aroundMonth, type Bounds, type ZoneTimeline } from "../../core/periods.ts";
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { readsBefore } from "../../usage_store/meter.ts";
@@ -24,6 +24,7 @@ import {
   duePeriod,
   mayBillInAdvance,
   metersOf,
+  recordedDue,
 } from "./billable.ts";
 import type { BillingJob } from "./billing_job.ts";
 
@@ -125,10 +126,8 @@ async function latePeriods(
   return periods.flatMap(({ subscription_id, billingStartAt, billingEndAt, last_written }, i) => {
     const subscription = subscriptions.get(subscription_id);
     if (!subscription || !has_late[i]) return [];
-    const bounds = { from: instant(billingStartAt), to: instant(billingEndAt) };
-    const period = recordedPeriod(bounds, subscription.billing_anchor_day, zones);
     const is_quiet = hasNoUsage(subscription, zones, instant(last_written), now, config.billing_grace);
-    return [{ ...duePeriod(subscription, period, zones), is_quiet }];
+    return [{ ...recordedDue(subscription, { billingStartAt, billingEndAt }, zones), is_quiet }];
   });
 }
 

@@ -11,6 +11,7 @@ import { runningPeriod } from "../subscriptions/due_periods.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import { type DuePeriod, duePeriod } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
+import { CommitmentYears } from "./commitment_years.ts";
 import type { BillingJob } from "./billing_job.ts";
 import { missingOf, periodKey, rateDue, recordKey } from "./pipeline.ts";
 import { billBatch } from "./resilience.ts";
@@ -75,7 +76,8 @@ async function reached(
   const ids = done.map(({ subscription }) => subscription.id);
   const starts = [...new Set(done.map(({ period }) => iso(period.from)))];
   const recorded = Map.groupBy(await listRecorded(readTx(ctx), ids, starts), recordKey);
-  const rated = new Map(done.map((period) => [period.subscription.id, period]));
+  const years = await new CommitmentYears().read(readTx(ctx), done);
+  const rated = new Map(done.map((period) => [period.subscription.id, years.withLines(period)]));
   return clients.flatMap((subscriptions) => {
     const [profile] = subscriptions;
     if (!profile) return [];

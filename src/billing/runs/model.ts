@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { DecimalText } from "../decimals.ts";
+import { Unmetered } from "../meters/unmetered.ts";
 import { BillLine } from "../rating/bill_line.ts";
 import { BillingRecord } from "../records/model.ts";
 
@@ -16,7 +17,9 @@ export const RUN_STATUSES = ["running", "finished", "interrupted"] as const;
 
 const RunCounts = Type.Object(
   {
-    subscriptions: Type.Integer({ description: "looked at so far" }),
+    subscriptions: Type.Integer({
+      description: "looked at so far; one with periods that are due once these are settled",
+    }),
     periods: Type.Integer({ description: "records of periods written" }),
     adjustments: Type.Integer({ description: "adjustments written" }),
     interims: Type.Optional(
@@ -114,6 +117,8 @@ export type RunBilling = Static<typeof RunBilling>;
 
 export const ListBillingRuns = strict(pageFields);
 
+export const PreviewBill = strict({ id: Id, projected: Type.Optional(Type.Boolean()) });
+
 /** The bill that the running period would have now. */
 export const BillPreview = Type.Object(
   {
@@ -122,6 +127,10 @@ export const BillPreview = Type.Object(
     lines: Type.Array(BillLine),
     total: Type.String({ description: "a decimal with exactly the currency's digits" }),
     currency: Type.String(),
+    unmetered: Type.Optional(Unmetered),
+    projected_total: Type.Optional(
+      Type.String({ description: "with ?projected=true: the total if usage goes on as it did" }),
+    ),
   },
   { title: "BillPreview" },
 );

@@ -5,10 +5,7 @@ import { type Scope, scopeOf } from "../../core/access.ts";
 import { interleave } from "../../core/chunk.ts";
 import { isZero } from "../../core/money.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
-import { stamped } from "../../store/columns.ts";
-import type { ReadTx, Tx } from "../../store/store.ts";
-import type { NewEvent } from "../../webhooks/events/model.ts";
-import { recordEvents } from "../../webhooks/events/queries.ts";
+import type { ReadTx } from "../../store/store.ts";
 import { findMeters } from "../meters/queries.ts";
 import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { BillLine } from "../rating/bill_line.ts";
@@ -16,24 +13,18 @@ import { type MissingRecord, missingRecord } from "../rating/billed_parts.ts";
 import { billedUnits, rate as rateSegments, total, type UsedSegment } from "../rating/charges.ts";
 import { creditMonth } from "../rating/credit_month.ts";
 import type { Segment } from "../rating/segments.ts";
-import type { BillingRecord } from "../records/model.ts";
-import {
-  insertRecords,
-  listRecorded,
-  type NewRecord,
-  type RecordedPart,
-  toRecord,
-} from "../records/queries.ts";
+import { listRecorded, type NewRecord, type RecordedPart } from "../records/queries.ts";
 import { type DuePeriod, intervalFeesOf, stretchesIn } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
+import { CommitmentYears } from "./commitment_years.ts";
 import type { RunRecord } from "./model.ts";
 import { NO_EVENTS } from "../rating/adjustment.ts";
 import { namedMeters, withoutMinimums } from "../billing_models/price_terms.ts";
 import { ChargeMeasures } from "../meters/measure_charges.ts";
-import { deleteBilled } from "./unbilled_queries.ts";
+import type { Unmetered } from "../meters/unmetered.ts";
 
-// How a period becomes a record: due (find_due.ts) → segment → meter → rate → diff → write. Each stage adds to the
-// period. Previews stop after `rate`; plan changes too, and go on in the transaction that applies them.
+// How a period becomes a record: due (find_due.ts) → segment → meter → rate → diff → write (write_records.ts). Each stage
+// adds to the period. Previews stop after `rate`; plan changes too, and go on in the transaction that applies them.
 
 interface SegmentedPeriod extends DuePeriod {
   readonly segments: readonly Segment[];
@@ -44,6 +35,7 @@ interface SegmentedPeriod extends DuePeriod {
 export interface MeteredPeriod extends SegmentedPeriod {
   readonly used: readonly UsedSegment[];
   readonly used_add_ons: readonly UsedAddOn[];
+  readonly unmetered?: Unmetered | undefined;
   readonly usage_until: IsoInstant;
   readonly usage_seq: number;
 }
@@ -64,7 +56,8 @@ type UnwrittenPeriod =
   /** The subscription has changed since it was read; this is the one of now. */
   | (DuePeriod & { readonly result: "stale" });
 
-type ComparedPeriod =
+/** A period whose records were compared with its lines. */
+export type ComparedPeriod =
   | UnwrittenPeriod
   | (RatedPeriod & {
       readonly result: "ready";
@@ -88,12 +81,15 @@ interface Staged<P> {
 export interface RunOptions {
   readonly billing_run_id: number | null;
   readonly dry_run: boolean;
+  /** What a dry run would have written by now, which later records of a year depend on. */
+  readonly unwritten?: NewRecord[];
 }
 
 type MeterContext = Pick<Context, "actor" | "usage" | "config" | "now" | "store">;
 
-/** Periods that are segmented before requests get their turn. */
+/** Periods that are segmented, or rated, before requests get their turn: with many charges one takes 0.3 ms. */
 const SEGMENT_BATCH = 50;
+const RATE_BATCH = 8;
 
 /** The stages `segment` and `meter`. Errors: those of the usage store. */
 export async function meterDue(ctx: MeterContext, due: readonly DuePeriod[]): Promise<Staged<MeteredPeriod>> {
@@ -104,8 +100,14 @@ export async function meterDue(ctx: MeterContext, due: readonly DuePeriod[]): Pr
 /** The stages `segment`, `meter` and `rate`. Errors: those of the usage store. */
 export async function rateDue(ctx: MeterContext, due: readonly DuePeriod[]): Promise<Staged<RatedPeriod>> {
   const metered = await meterDue(ctx, due);
-  const rated = rate(metered.done);
-  return { ...rated, failed: [...metered.failed, ...rated.failed] };
+  const done: RatedPeriod[] = [];
+  const failed = [...metered.failed];
+  for await (const batch of interleave(metered.done, RATE_BATCH)) {
+    const rated = rate(batch);
+    done.push(...rated.done);
+    failed.push(...rated.failed);
+  }
+  return { done, failed };
 }
 
 /** The stages `segment` and `rate` of what is billed in advance, which no usage changes. */
@@ -153,7 +155,12 @@ async function meter(ctx: MeterContext, all: readonly SegmentedPeriod[]): Promis
       ),
     ),
   );
-  for (const period of periods) measures.add(period);
+  const unmetered = new Map(
+    periods.map((period) => {
+      measures.add(period);
+      return [period, measures.addUnmetered(period)];
+    }),
+  );
   const windows = periods.flatMap(({ subscription, segments }) =>
     segments.map(({ from, to }) => ({
       subscription_id: subscription.id,
@@ -177,7 +184,8 @@ async function meter(ctx: MeterContext, all: readonly SegmentedPeriod[]): Promis
       return measures.used(part, { units, event_count, corrections, usage_digest: digest });
     });
     const used_add_ons = period.add_ons.map((stretch) => measures.usedAddOn(stretch));
-    return { ...period, used, used_add_ons, usage_until: iso(until), usage_seq };
+    const left_over = unmetered.get(period)?.();
+    return { ...period, used, used_add_ons, unmetered: left_over, usage_until: iso(until), usage_seq };
   });
 }
 
@@ -210,6 +218,8 @@ export async function diff(
   const found = await listBillable(tx, { ids, limit: ids.length, due_by: dueBy(options, tx.now) });
   const current = new Map(found.map((subscription) => [subscription.id, subscription]));
   const recorded = Map.groupBy(await listRecorded(tx, ids, starts), recordKey);
+  const years = await new CommitmentYears().read(tx, rated);
+  for (const record of options.unwritten ?? []) years.add(record);
   const { done, failed } = attemptEach(rated, (period): ComparedPeriod[] => {
     const subscription = current.get(period.subscription.id);
     if (!subscription) return [];
@@ -218,44 +228,15 @@ export async function diff(
     }
     const parts = recorded.get(periodKey(period)) ?? [];
     if (parts.some((part) => hasNewerCount(part, period))) return [{ ...period, result: "outdated" }];
-    const record = nextRecord(tx.scope, options, period, parts);
+    const record = nextRecord(tx.scope, options, years.withLines(period), parts);
     const is_due = record !== null && !(period.is_quiet && isFreeOfCharge(record));
+    if (is_due && years.add(record)) options.unwritten?.push(record);
     const counted_seq = countedBy(period, parts).usage_seq;
     return [
       is_due ? { ...period, result: "ready", record, counted_seq } : { ...period, result: "unchanged" },
     ];
   });
   return [...done.flat(), ...failed];
-}
-
-/** Writes the missing records whose place is still free, with their domain events. */
-export async function write(tx: Tx, compared: readonly ComparedPeriod[]): Promise<Outcome[]> {
-  const missing = compared.flatMap((period) =>
-    period.result === "ready" ? [{ ...period.record, usage_seq: period.counted_seq }] : [],
-  );
-  const records = await insertRecords(tx, missing);
-  const metered = new Set(compared.filter(({ part }) => part !== "advance").map(periodKey));
-  await deleteBilled(
-    tx,
-    records.filter((record) => metered.has(recordKey(record))),
-  );
-  await recordEvents(tx, records.map(eventOf));
-  const written = new Map(records.map((record) => [recordKey(record), record]));
-  return compared.map((period) => {
-    if (period.result !== "ready") return period;
-    const record = written.get(periodKey(period));
-    // Without one, another call has written a record with this sequence number first.
-    return record ? { ...period, result: "written", record } : { ...period, result: "outdated" };
-  });
-}
-
-/** What `write` would write, without ids. */
-export function dryWrite(compared: readonly ComparedPeriod[], now: Temporal.Instant): Outcome[] {
-  return compared.map((period) =>
-    period.result === "ready"
-      ? { ...period, result: "written", record: { ...toRecord(period.record), ...stamped(now) } }
-      : period,
-  );
 }
 
 /** Applies a pure stage to each period; one that the stage can't take fails alone. */
@@ -313,9 +294,9 @@ export function missingOf(
 }
 
 /** The record that is missing, or null when those on record are complete. */
-function nextRecord(
+export function nextRecord(
   { company_id }: Scope,
-  { billing_run_id }: RunOptions,
+  { billing_run_id }: Pick<RunOptions, "billing_run_id">,
   rated: RatedPeriod,
   recorded: readonly RecordedPart[],
 ): NewRecord | null {
@@ -339,15 +320,9 @@ function nextRecord(
     billingStartAt: iso(period.from),
     billingEndAt: iso(period.to),
     lines,
+    // What is billed in advance counts nothing: it says what is on record.
+    unmetered: (rated.part === "advance" ? recorded.at(-1)?.unmetered : rated.unmetered) ?? null,
     usage_until: countedBy(rated, recorded).usage_until,
-  };
-}
-
-function eventOf(record: BillingRecord): NewEvent {
-  const { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id } = record;
-  return {
-    type: kind === "adjustment" ? "billing_record.adjusted" : "billing_record.created",
-    data: { id, kind, subscription_id, billing_model_id, billing_run_id, adjusts_billing_record_id },
   };
 }
 

@@ -1,6 +1,6 @@
 import { LIMITS } from "../limits.ts";
 import { roundMoney, sum } from "../../core/money.ts";
-import { type IsoInstant, iso } from "../../core/time.ts";
+import { type Clock, type IsoInstant, iso } from "../../core/time.ts";
 import type {
   BillingRunDetail,
   BillingRunResult,
@@ -9,6 +9,7 @@ import type {
   RunError,
   RunRecord,
 } from "./model.ts";
+import type { DuePeriod } from "./billable.ts";
 import type { Outcome } from "./pipeline.ts";
 
 export const NO_COUNTS: RunCounts = {
@@ -32,24 +33,24 @@ const COUNTERS = {
 /** The progress of a run: its counts, errors and first records so far. */
 export class Progress {
   readonly #run: BillingRunDetail;
-  readonly #started_ms = performance.now();
   readonly #failed = new Set<number>();
+  /** How many due periods of a subscription are not settled yet. */
+  readonly #unsettled = new Map<number, number>();
   readonly #records: RunRecord[] = [];
   readonly #errors: RunError[] = [];
-  readonly #now: Temporal.Instant;
+  readonly #clock: Clock;
   readonly #sums = new Map<string, { records: number; totalCharges: string }>();
   #counts: RunCounts = NO_COUNTS;
 
-  constructor(run: BillingRunDetail, now: Temporal.Instant) {
+  constructor(run: BillingRunDetail, clock: Clock) {
     this.#run = run;
-    this.#now = now;
+    this.#clock = clock;
   }
 
   /** The run so far, or as it ended. */
   snapshot(status: BillingRunDetail["status"] = "running"): BillingRunResult {
     // The call's `now` is fixed; a run may take hours.
-    const elapsed_ms = Math.round(performance.now() - this.#started_ms);
-    const updated_at = iso(this.#now.add({ milliseconds: elapsed_ms }));
+    const updated_at = iso(this.#clock.now());
     return {
       ...this.#run,
       status,
@@ -66,7 +67,26 @@ export class Progress {
     this.#counts = { ...this.#counts, [counter]: (this.#counts[counter] ?? 0) + n };
   }
 
+  /** Counts so many subscriptions: at once those with nothing due, the others once their periods are settled. */
+  lookAt(subscriptions: number, due: readonly DuePeriod[]): void {
+    const periods = Map.groupBy(due, ({ subscription }) => subscription.id);
+    for (const [id, own] of periods) this.#unsettled.set(id, own.length);
+    this.count("subscriptions", subscriptions - periods.size);
+  }
+
+  #settle(subscription_id: number, periods: number): void {
+    const left = this.#unsettled.get(subscription_id);
+    if (left === undefined) return;
+    if (left > periods) {
+      this.#unsettled.set(subscription_id, left - periods);
+      return;
+    }
+    this.#unsettled.delete(subscription_id);
+    this.count("subscriptions");
+  }
+
   record(outcome: Outcome): void {
+    this.#settle(outcome.subscription.id, 1);
     if (outcome.result === "failed") {
       this.fail(outcome.subscription.id, iso(outcome.period.from), outcome.message);
     } else if (outcome.result === "written") {
@@ -93,6 +113,8 @@ export class Progress {
 
   /** Records a subscription's first error: the later ones have the same cause. */
   fail(subscription_id: number, billingStartAt: IsoInstant | null, message: string): void {
+    // Its other periods may be skipped.
+    this.#settle(subscription_id, Number.POSITIVE_INFINITY);
     if (this.#failed.has(subscription_id)) return;
     this.#failed.add(subscription_id);
     this.count("failed");

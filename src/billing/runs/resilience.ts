@@ -3,18 +3,11 @@ import { chunks } from "../../core/chunk.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import { iso } from "../../core/time.ts";
-import type { DuePeriod } from "./billable.ts";
+import { listZones } from "../subscriptions/queries.ts";
+import { type DuePeriod, duePeriod } from "./billable.ts";
 import { type BillingJob, logFields, saveProgress } from "./billing_job.ts";
-import {
-  diff,
-  dryWrite,
-  type MeteredPeriod,
-  meterDue,
-  type Outcome,
-  rate,
-  type RatedPeriod,
-  write,
-} from "./pipeline.ts";
+import { diff, type MeteredPeriod, meterDue, type Outcome, rate, type RatedPeriod } from "./pipeline.ts";
+import { dryWrite, write } from "./write_records.ts";
 
 // What a run does when a stage fails: a batch that can't be metered is halved, one that can't be written goes period
 // by period, and a period whose subscription changed meanwhile is metered again.
@@ -97,11 +90,18 @@ async function reconcile(run: BillingJob, metered: readonly MeteredPeriod[]): Pr
       const message = "It keeps changing while it is billed";
       return [...outcomes, ...stale.map((period): Outcome => ({ ...period, result: "failed", message }))];
     }
-    const again = await meterDue(ctx, stale);
+    const again = await meterDue(ctx, await asChanged(ctx, stale));
     outcomes.push(...again.failed);
     pending = again.done;
   }
   return outcomes;
+}
+
+/** Periods of subscriptions that have changed, with the intervals and years of their plans of now. */
+async function asChanged(ctx: BillingJob["ctx"], stale: readonly DuePeriod[]): Promise<DuePeriod[]> {
+  if (stale.length === 0) return [];
+  const zones = await listZones(readTx(ctx));
+  return stale.map((due) => ({ ...due, ...duePeriod(due.subscription, due.period, zones, due.part) }));
 }
 
 async function diffAndWrite(run: BillingJob, rated: readonly RatedPeriod[]): Promise<Outcome[]> {

@@ -34,7 +34,7 @@ const PREVIEWS = [
     summary: "Preview the bill of the running period",
     my: "Preview my bill of the running period",
     description:
-      "The lines that its bill would have now: the whole fee, the usage so far. For a cancelled subscription: its last period. Nothing is written.",
+      "The lines that its bill would have now: the whole fee, the usage so far. For a cancelled subscription: its last period. projected=true adds what the bill comes to if usage goes on as it did: sums and counts grow with the time left, levels, maxima and averages stay. Nothing is written.",
     errors: [503],
   }),
 ];

@@ -1,7 +1,6 @@
 import { readTx, transaction } from "../../app/transaction.ts";
 import { deleteEntriesOf } from "../../audit/queries.ts";
 import { scopeOf } from "../../core/access.ts";
-import { chunks } from "../../core/chunk.ts";
 import { AppError } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import type { Tx } from "../../store/store.ts";
@@ -9,6 +8,7 @@ import { applyDueOf } from "../billing_model_changes/apply_change.ts";
 import { listOverdue } from "../billing_model_changes/scheduled_queries.ts";
 import { findLastCounted } from "../records/queries.ts";
 import { listZones } from "../subscriptions/queries.ts";
+import { batchesByMonth } from "./batches.ts";
 import type { BillableSubscription, DuePeriod } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import { type BillingJob, logFields, saveProgress } from "./billing_job.ts";
@@ -19,6 +19,7 @@ import type { BillingRunResult } from "./model.ts";
 import { dueBy } from "./pipeline.ts";
 import { deleteRun, updateRun } from "./queries.ts";
 import { billBatch } from "./resilience.ts";
+import { whileAlive } from "./sign_of_life.ts";
 import { recordUnbilledUsage } from "./unbilled_usage.ts";
 
 /**
@@ -26,19 +27,10 @@ import { recordUnbilledUsage } from "./unbilled_usage.ts";
  * had been due. Never throws: what stopped it is recorded in the run and logged. Decision 0032.
  */
 export async function runToEnd(run: BillingJob): Promise<BillingRunResult> {
-  const { ctx, progress, closed_since, period, billing_run_id } = run;
+  const { ctx, progress, billing_run_id } = run;
   let status: BillingRunResult["status"] = "interrupted";
   try {
-    const stored_seq = await requireCurrentUsage(run);
-    const is_recheck = closed_since !== undefined;
-    if ((await billAll(run)) && (is_recheck || period !== undefined || (await billInterim(run)))) {
-      if (closed_since) {
-        // A failed subscription may be settled by the next run, with usage that is not billed: look at all again.
-        const looked_until = progress.failures > 0 ? null : stored_seq;
-        progress.count("late_unbilled", await recordUnbilledUsage(ctx, closed_since, looked_until));
-      }
-      status = "finished";
-    }
+    status = await whileAlive(run, () => billEverything(run));
   } catch (error) {
     progress.end(error instanceof AppError ? error.message : "Internal error");
     ctx.log.error({ err: error, ...logFields(run) }, "billing run interrupted");
@@ -46,12 +38,30 @@ export async function runToEnd(run: BillingJob): Promise<BillingRunResult> {
   const result = progress.snapshot(status);
   try {
     const is_discarded = run.discard_if_empty && status === "finished" && progress.isEmpty();
-    await transaction(ctx, (tx) => (is_discarded ? discardRun(tx, billing_run_id) : updateRun(tx.q, result)));
+    await transaction(ctx, async (tx) => {
+      if (is_discarded) await discardRun(tx, billing_run_id);
+      else await updateRun(tx.q, result);
+    });
   } catch (error) {
-    // The row says "running" until the next run finds it silent.
+    // The row says "running" until its silence is noticed.
     ctx.log.error({ err: error, ...logFields(run) }, "billing run not saved");
   }
   return result;
+}
+
+/** Bills all that a run is for. Errors: those of a run that can't go on. */
+async function billEverything(run: BillingJob): Promise<BillingRunResult["status"]> {
+  const { ctx, progress, closed_since, period } = run;
+  const stored_seq = await requireCurrentUsage(run);
+  const is_recheck = closed_since !== undefined;
+  if (!(await billAll(run))) return "interrupted";
+  if (!is_recheck && period === undefined && !(await billInterim(run))) return "interrupted";
+  if (closed_since) {
+    // A failed subscription may be settled by the next run, with usage that is not billed: look at all again.
+    const looked_until = progress.failures > 0 ? null : stored_seq;
+    progress.count("late_unbilled", await recordUnbilledUsage(ctx, closed_since, looked_until));
+  }
+  return "finished";
 }
 
 /** Deletes a run that found nothing to do, with the audit entry of its start. */
@@ -62,8 +72,8 @@ async function discardRun(tx: Tx, id: number): Promise<void> {
 
 /**
  * Bills by subscription id. Subscriptions are read in small batches, which hold up no request, until there are enough
- * periods to meter by one query: each query goes through all of the company's events of that time. Returns whether
- * it got to the end.
+ * to meter a month of theirs by one query; then their periods are billed month by month: each query goes through all
+ * of the company's events of its time. Returns whether it got to the end. Decision 0260.
  */
 async function billAll(run: BillingJob): Promise<boolean> {
   const { ctx, progress, subscription_ids: ids } = run;
@@ -72,28 +82,29 @@ async function billAll(run: BillingJob): Promise<boolean> {
   const limit = LIMITS.billing_batch_subscriptions;
   const due_by = dueBy(run, ctx.now);
   let after_id = 0;
-  let looked_at = 0;
+  let to_bill = 0;
   let due: DuePeriod[] = [];
   while (!ctx.background.is_stopping) {
     const batch = await listBillable(tx, { ids, after_id, limit, due_by });
-    due.push(...(await findDuePeriods(run, await withChangesApplied(run, batch), zones)));
-    looked_at += batch.length;
+    const found = await findDuePeriods(run, await withChangesApplied(run, batch), zones);
+    progress.lookAt(batch.length, found);
+    due.push(...found);
+    to_bill += new Set(found.map(({ subscription }) => subscription.id)).size;
     reportStanding(run, due.length);
     const last = batch.at(-1);
-    if (last && due.length > 0 && due.length < LIMITS.billing_batch_periods) {
-      await Bun.sleep(LIMITS.billing_pause_ms);
-    } else {
-      due.sort((a, b) => Temporal.Instant.compare(a.period.from, b.period.from));
+    // Another batch has to fit, so that a month of all is one query.
+    const has_room =
+      to_bill + limit <= LIMITS.billing_batch_periods && due.length < LIMITS.billing_periods_in_hand;
+    if (!(last && to_bill > 0 && has_room)) {
       let left = due.length;
-      for (const periods of chunks(due, LIMITS.billing_batch_periods)) {
+      for (const periods of batchesByMonth(due, LIMITS.billing_batch_periods)) {
         if (!(await billBatch(run, periods))) return false;
         left -= periods.length;
         reportStanding(run, left);
       }
-      progress.count("subscriptions", looked_at);
-      await saveProgress(run);
-      [due, looked_at] = [[], 0];
+      [due, to_bill] = [[], 0];
     }
+    await saveProgress(run);
     if (!last) return true;
     after_id = last.id;
   }

@@ -6,21 +6,18 @@ import { SHARED_LIMITS } from "../../core/limits.ts";
 import { invalid, orNotFound } from "../../core/errors.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
-import { iso, withTimeout } from "../../core/time.ts";
+import { instant, iso, withTimeout } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { total } from "../rating/charges.ts";
-import { listRecordedBounds } from "../records/queries.ts";
-import { runningPeriod } from "../subscriptions/due_periods.ts";
-import { listZones } from "../subscriptions/queries.ts";
-import { duePeriod } from "./billable.ts";
 import type { BillingJob } from "./billing_job.ts";
 import { CircuitBreaker } from "./circuit_breaker.ts";
-import { existingSubscriptions, listBillable } from "./billable_queries.ts";
+import { existingSubscriptions } from "./billable_queries.ts";
 import {
   BillingRun,
   BillingRunDetail,
   BillingRunResult,
   BillPreview,
+  PreviewBill,
   ListBillingRuns,
   ListUnbilledUsage,
   RunBilling,
@@ -28,7 +25,7 @@ import {
 } from "./model.ts";
 import { NO_COUNTS, Progress } from "./progress.ts";
 import * as queries from "./queries.ts";
-import { rateDue } from "./pipeline.ts";
+import { projectedTotal, rateRunning } from "./running_charges.ts";
 import { runToEnd } from "./run.ts";
 import { listUnbilled } from "./unbilled_queries.ts";
 
@@ -82,6 +79,34 @@ export const interruptRuns = operation({
   },
 });
 
+/**
+ * Ends the company's runs whose instance has given no sign of life for a minute, and goes on with what they were asked for
+ * in runs of their own; nobody waits for dry runs any more. Decision 0322.
+ */
+export const takeOverRuns = operation({
+  name: "take_over_runs",
+  permission: "billing:write",
+  waits_for_clock: true,
+  target: "billing_run",
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    const silent_since = ctx.now.subtract({ milliseconds: LIMITS.billing_run_lease_ms });
+    const ended = await transaction(ctx, (tx) => queries.interruptRunsSilentSince(tx, silent_since));
+    for (const { period, subscription_ids, closed_since, requested_by } of ended.filter(
+      (run) => !run.dry_run,
+    )) {
+      const request = {
+        ...(period === null ? {} : { period }),
+        ...(subscription_ids === null ? {} : { subscription_ids }),
+        ...(closed_since === null ? {} : { closed_since: instant(closed_since) }),
+      };
+      await startRun(ctx, request, requested_by);
+    }
+    return {};
+  },
+});
+
 /** Lists billing runs without their errors, newest first. Decision 0030. */
 export const listBillingRuns = operation({
   name: "list_billing_runs",
@@ -117,28 +142,33 @@ export const listUnbilledUsage = operation({
 });
 
 /**
- * Previews the bill of the running period: the lines that it would have now, the fee whole. Of a cancelled
+ * Previews the bill of the running period: the lines that it would have now, the fee whole; and, if it is asked for, what
+ * it comes to if usage goes on as it did. Of a cancelled
  * subscription its last period, of one that has not started its first. Errors: not_found, for a client user also
  * when it is another client's. Decision 0071.
  */
 export const previewSubscription = operation({
   name: "preview_subscription",
   permission: "billing:read",
-  input: ById,
+  input: PreviewBill,
   output: BillPreview,
-  async run(ctx, { id }) {
-    const tx = readTx(ctx);
-    const [found] = await listBillable(tx, { ids: [id], limit: 1 });
-    const subscription = orNotFound(found, "Subscription", id);
-    const recorded = await listRecordedBounds(tx, [id]);
-    const zones = await listZones(tx);
-    const period = runningPeriod(subscription, zones, ctx.now, recorded.get(id));
-    const { done, failed } = await rateDue(ctx, [duePeriod(subscription, period, zones)]);
-    const [rated] = done;
-    if (!rated) throw new Error(failed[0]?.message ?? "Cannot rate a period");
+  async run(ctx, { id, projected = false }) {
+    const { done, failed, years } = await rateRunning(ctx, [id]);
+    const [wrong] = failed;
+    if (wrong) throw new Error(wrong.message);
+    const rated = orNotFound(done[0], "Subscription", id);
+    const { period, subscription, unmetered } = rated;
     const { currency } = subscription.billing_model;
     const lines = [...rated.lines];
-    return { from: iso(period.from), to: iso(period.to), lines, total: total(lines, currency), currency };
+    return {
+      from: iso(period.from),
+      to: iso(period.to),
+      lines,
+      total: total(lines, currency),
+      currency,
+      ...(unmetered === undefined ? {} : { unmetered }),
+      ...(projected ? { projected_total: projectedTotal(rated, ctx.now, years) } : {}),
+    };
   },
 });
 
@@ -149,16 +179,23 @@ type RunRequest = Pick<BillingJob, "period" | "closed_since" | "subscription_ids
 async function startRun(
   ctx: Context,
   { dry_run = false, ...request }: RunRequest,
+  requested_by = ctx.actor.kind === "user" ? ctx.actor.user_id : null,
 ): Promise<BillingRunResult> {
-  const { actor, now, origin, background } = ctx;
-  const requested_by = actor.kind === "user" ? actor.user_id : null;
+  const { now, origin, background, clock } = ctx;
   const silent_since = now.subtract({ minutes: LIMITS.billing_run_silent_minutes });
   const begun = await transaction(ctx, async (tx) => {
     await queries.interruptRunsSilentSince(tx, silent_since);
-    const row = { dry_run, period: request.period ?? null, requested_by, counts: NO_COUNTS };
-    return queries.insertRun(tx, row);
+    const { period = null, subscription_ids = null, closed_since } = request;
+    const asked = {
+      dry_run,
+      period,
+      subscription_ids: subscription_ids && [...subscription_ids],
+      closed_since: closed_since === undefined ? null : iso(closed_since),
+      requested_by,
+    };
+    return queries.insertRun(tx, { ...asked, counts: NO_COUNTS });
   });
-  const progress = new Progress(begun, now);
+  const progress = new Progress(begun, clock);
   const run = background.track(
     runToEnd({
       ctx,
@@ -167,6 +204,7 @@ async function startRun(
       dry_run,
       progress,
       breaker: new CircuitBreaker(),
+      ...(dry_run ? { unwritten: [] } : {}),
       discard_if_empty: origin === "job",
     }),
   );

@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn, companyTable } from "../../tenancy/companies/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
@@ -14,13 +15,19 @@ export const billingRunTable = (k: ColumnKit) =>
       period: k.text("period"),
       /** A user's id, which outlives the user; null where the system started the run. */
       requested_by: k.integer("requested_by"),
+      /** The rest of what it was asked for, from which another instance goes on. */
+      subscription_ids: k.json<number[]>("subscription_ids"),
+      closed_since: k.at("closed_since"),
       counts: k.json<RunCounts>("counts").notNull(),
       errors: k.json<RunError[]>("errors").notNull(),
       totals: k.json<CurrencySum[]>("totals").notNull().default([]),
       finished_at: k.at("finished_at"),
       ...stamps(k),
     },
-    (t) => [k.index("billing_runs_company").on(t.company_id, t.id)],
+    (t) => [
+      k.index("billing_runs_company").on(t.company_id, t.id),
+      k.index("billing_runs_running").on(t.updated_at, t.company_id).where(sql`status = 'running'`),
+    ],
   );
 
 /** Stored usage that no bill counts, as the daily recheck found it. */

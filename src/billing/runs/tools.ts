@@ -1,8 +1,6 @@
-import { Type } from "@sinclair/typebox";
-import { Id } from "../../core/schema.ts";
-import { getBillingRun, listBillingRuns, runBilling } from "./service.ts";
-import { page } from "../../mcp/params.ts";
-import { action, finder } from "../../mcp/shapes.ts";
+import { call } from "../../app/operation.ts";
+import { runBilling } from "./service.ts";
+import { action } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { RECORD_DETAILS } from "../records/tools.ts";
@@ -13,7 +11,7 @@ const startRun = tool({
   name: "billing_run",
   title: "Bill what is due",
   description:
-    "Writes the bills of every period that ended and has none; with period, of that month again, where late usage becomes an adjustment. Bills can't be taken back: use dry_run first and show the person what it would write. The service bills by itself every hour. Status running: the run goes on, see billing_find_runs.",
+    "Writes the bills of every period that ended and has none; with period, of that month again, where late usage becomes an adjustment. Bills can't be taken back: use dry_run first and show the person what it would write. The service bills by itself every hour. Status running: the run goes on, see billing_find_records with kind run.",
   ...action(runBilling),
   is_destructive: true,
   details: [...RECORD_DETAILS, "lines"],
@@ -22,16 +20,14 @@ const startRun = tool({
     subscription_ids: describe(subscription_ids, "Only these subscriptions"),
     dry_run: describe(dry_run, "Writes nothing, and shows what it would write"),
   },
+  async asks(ctx, input) {
+    if (input.dry_run === true) return null;
+    const { counts, totals, status } = await call(ctx, runBilling, { ...input, dry_run: true });
+    const which = input.period === undefined ? "of every period that is due" : `of ${input.period}`;
+    if (status !== "finished") return `Writes the bills ${which}. They can't be taken back.`;
+    const sums = totals.map(({ currency, totalCharges }) => `${currency} ${totalCharges}`).join(", ");
+    return `Writes ${counts.periods} bills and ${counts.adjustments} adjustments ${which}: ${sums === "" ? "nothing to charge" : sums}. They can't be taken back.`;
+  },
 });
 
-const findRuns = tool({
-  name: "billing_find_runs",
-  title: "Find billing runs",
-  description:
-    "Lists billing runs, newest first, with their counts and sums; or one by run_id with its errors by subscription.",
-  ...finder("run_id", listBillingRuns, getBillingRun),
-  details: [],
-  input: { run_id: Type.Optional(describe(Id, "One run, with its errors")), ...page },
-});
-
-export const runTools = [startRun, findRuns];
+export const runTools = [startRun];

@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { Month } from "../../core/instants.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { CreateBillingModel } from "../billing_models/model.ts";
 import { DecimalText } from "../decimals.ts";
@@ -6,8 +7,6 @@ import { LIMITS } from "../limits.ts";
 import { LINE_KINDS } from "../rating/bill_line.ts";
 
 export const SIMULATION_STATUSES = ["running", "finished", "failed", "deleted"] as const;
-
-const Month = Type.String({ pattern: "^\\d{4}-(0[1-9]|1[0-2])$", description: "a month such as 2026-01" });
 
 const Ids = Type.Array(Id, { minItems: 1, maxItems: LIMITS.simulation_ids, uniqueItems: true });
 
@@ -28,9 +27,26 @@ export const CreateSimulation = strict(
     billing_model_id: Type.Optional(Id),
     of: Type.Optional(Of),
     from: Month,
-    to: { ...Month, description: "the last month, counted too" },
+    to: { ...Month, description: "a month such as 2026-10: the last one, counted too" },
   },
-  { title: "CreateSimulation" },
+  {
+    title: "CreateSimulation",
+    examples: [
+      { billing_model_id: 2, of: { billing_model_id: 1 }, from: "2026-01", to: "2026-03" },
+      {
+        billing_model: {
+          billing_type_id: 2,
+          name: "Dearer",
+          price: "0.00002",
+          currency: "USD",
+          description: "",
+          meter_id: 2,
+        },
+        from: "2026-01",
+        to: "2026-01",
+      },
+    ],
+  },
 );
 
 const Amounts = { billed: DecimalText, simulated: DecimalText, difference: DecimalText };

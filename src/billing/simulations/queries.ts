@@ -1,6 +1,5 @@
-import { and, asc, count, desc, eq, gt, gte, inArray, lt, ne, or, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, isNull, lt, ne, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
-import type { Bounds } from "../../core/periods.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
@@ -9,8 +8,9 @@ import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
-import type { RecordedPart } from "../records/queries.ts";
-import { billingRecordTable } from "../records/tables.ts";
+import { listModelsNaming } from "../billing_models/queries.ts";
+import { namedMeters } from "../billing_models/price_terms.ts";
+import { billingModelTable } from "../billing_models/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
 import { type Of, Simulation, SimulationDetail, type SimulationRow } from "./model.ts";
@@ -19,7 +19,8 @@ import { simulationRowTable, simulationTable } from "./tables.ts";
 type Stored = ReturnType<typeof simulationTable>["$inferSelect"];
 
 /** A simulation with what it needs to go on. */
-export type RunningSimulation = SimulationDetail & Pick<Stored, "draft" | "after_id" | "attempts">;
+export type RunningSimulation = SimulationDetail &
+  Pick<Stored, "draft" | "after_id" | "attempts" | "halvings">;
 
 const detailColumns = (q: Reads) => columnsOf(q.use(simulationTable), SimulationDetail);
 
@@ -54,6 +55,32 @@ export async function findSimulation(tx: ReadTx, id: number): Promise<Simulation
   return row && shown(row);
 }
 
+/** A finished simulation of a cost model, with what says whether it is out of date. */
+export type CostSimulation = SimulationDetail & Pick<Stored, "draft" | "last_record_id">;
+
+/** The newest finished simulation of a model over these months, for all subscriptions. */
+export async function findCostSimulation(
+  tx: ReadTx,
+  { billing_model_id, from, to }: { billing_model_id: number; from: string; to: string },
+): Promise<CostSimulation | undefined> {
+  const t = tx.q.use(simulationTable);
+  const { draft, last_record_id } = t;
+  const row = await findRow(tx.q, t, {
+    columns: { ...detailColumns(tx.q), draft, last_record_id },
+    where: and(
+      companyOwned(t, tx.scope),
+      eq(t.status, "finished"),
+      eq(t.billing_model_id, billing_model_id),
+      eq(t.from, from),
+      eq(t.to, to),
+      isNull(t.of),
+    ),
+    order: desc(t.id),
+    limit: 1,
+  });
+  return row && shown(row);
+}
+
 /** How many there are, and how many of them go on. */
 export async function countSimulations(tx: ReadTx): Promise<{ all: number; running: number }> {
   const t = tx.q.use(simulationTable);
@@ -74,13 +101,49 @@ export async function insertSimulation(
 /** The company's oldest simulation that goes on. */
 export async function findRunning({ q, scope }: ReadTx): Promise<RunningSimulation | undefined> {
   const t = q.use(simulationTable);
-  const { draft, after_id, attempts } = t;
+  const { draft, after_id, attempts, halvings } = t;
   const row = await findRow(q, t, {
-    columns: { ...detailColumns(q), draft, after_id, attempts },
+    columns: { ...detailColumns(q), draft, after_id, attempts, halvings },
     where: and(eq(t.company_id, scope.company_id), eq(t.status, "running")),
     order: asc(t.id),
   });
   return row && shown(row);
+}
+
+/** A simulation that counts by a meter, and why that meter has to stay as it is. */
+export interface SimulationNaming {
+  readonly id: number;
+  readonly status: "running" | "finished";
+}
+
+/**
+ * The company's first simulation, of those that go on and of those of cost models that finished, whose tried model names
+ * a meter. Decision 0259.
+ */
+export async function findSimulationNaming(
+  tx: ReadTx,
+  meter_id: number,
+): Promise<SimulationNaming | undefined> {
+  const t = tx.q.use(simulationTable);
+  const m = tx.q.use(billingModelTable);
+  const of_company = eq(t.company_id, tx.scope.company_id);
+  const running = await selectRows(tx.q, t, {
+    columns: { id: t.id, draft: t.draft },
+    where: and(of_company, eq(t.status, "running")),
+    order: asc(t.id),
+  });
+  const going_on = running.find(({ draft }) => draft !== null && namedMeters([draft]).includes(meter_id));
+  if (going_on) return { id: going_on.id, status: "running" };
+  const naming = new Set((await listModelsNaming(tx, meter_id)).map(({ id }) => id));
+  if (naming.size === 0) return undefined;
+  const [finished] = await selectRows(tx.q, t, {
+    columns: { id: t.id },
+    joins: [[m, eq(m.id, t.billing_model_id)]],
+    where: and(of_company, eq(t.status, "finished"), eq(m.purpose, "cost"), idIn(m.id, [...naming])),
+    order: asc(t.id),
+    limit: 1,
+  });
+  return finished && { id: finished.id, status: "finished" };
 }
 
 /** The companies with simulations that go on. */
@@ -261,40 +324,4 @@ export async function countCandidates(tx: ReadTx, of: Of | null): Promise<number
   const t = tx.q.use(subscriptionTable);
   const rows = await tx.q.select({ rows: count() }).from(t).where(narrowedTo(tx, of));
   return rows[0]?.rows ?? 0;
-}
-
-/** A record of a period with its bounds and sums. */
-export type BilledRecord = RecordedPart &
-  Pick<ReturnType<typeof billingRecordTable>["$inferSelect"], "currency" | "totalCharges" | "billingEndAt">;
-
-/** The records of periods that start within bounds, first to last. */
-export function listBilled(
-  { q, scope }: ReadTx,
-  subscription_ids: readonly number[],
-  { from, to }: Bounds,
-): Promise<BilledRecord[]> {
-  const { id, subscription_id, billingStartAt, kind, sequence, ...t } = q.use(billingRecordTable);
-  const { usage_until, usage_seq, lines, created_at, currency, totalCharges, billingEndAt } = t;
-  const part = {
-    id,
-    subscription_id,
-    billingStartAt,
-    kind,
-    sequence,
-    usage_until,
-    usage_seq,
-    lines,
-    created_at,
-  };
-  const records = q.use(billingRecordTable);
-  return selectRows(q, records, {
-    columns: { ...part, currency, totalCharges, billingEndAt },
-    where: and(
-      inArray(subscription_id, [...subscription_ids]),
-      gte(billingStartAt, iso(from)),
-      lt(billingStartAt, iso(to)),
-      filterOnly(eq(t.company_id, scope.company_id)),
-    ),
-    order: [asc(subscription_id), asc(billingStartAt), asc(sequence)],
-  });
 }

@@ -14,12 +14,14 @@ import type { ReadTx } from "../../store/store.ts";
 import { LIMITS } from "../limits.ts";
 import { isClosed } from "../rating/billed_parts.ts";
 import type { RecordedPart } from "../records/queries.ts";
-import { type BillableSubscription, segmentsOf } from "../runs/billable.ts";
+import { type BillableSubscription, duePeriod, segmentsOf } from "../runs/billable.ts";
 import { listBillable } from "../runs/billable_queries.ts";
+import { CommitmentYears } from "../runs/commitment_years.ts";
 import { listZones } from "../subscriptions/queries.ts";
 import { periodKey } from "../proof/rules.ts";
 import type { Counts } from "./model.ts";
-import { type BilledRecord, listBilled, listCandidates, type RunningSimulation } from "./queries.ts";
+import { type BilledRecord, listBilled } from "./billed_queries.ts";
+import { listCandidates, type RunningSimulation } from "./queries.ts";
 import { type SummedLine, sumLines } from "./rules.ts";
 
 /** A closed period with what was billed of it. */
@@ -36,7 +38,9 @@ export interface BilledPeriod {
 export interface Batch {
   readonly periods: readonly BilledPeriod[];
   readonly zones: ZoneTimeline;
-  readonly left_out: Pick<Counts, "other_currency" | "without_events">;
+  /** What is on record of the years of commitments. */
+  readonly years: CommitmentYears;
+  readonly left_out: Pick<Counts, "other_currency">;
   /** How many subscriptions were looked at, and the last of them; null after the end. */
   readonly looked_at: number;
   readonly last_id: number | null;
@@ -47,26 +51,32 @@ export interface Batch {
  * like a bill that is wrong. Only sums are kept of a record.
  */
 export async function readBatch(ctx: Context, simulation: RunningSimulation): Promise<Batch> {
-  const { from, to, of, after_id, attempts } = simulation;
+  const { from, to, of, after_id, halvings } = simulation;
   const zones = await listZones(readTx(ctx));
   const bounds = { from: aroundMonth(from).from, to: aroundMonth(to).to };
-  // A step that failed is tried again in smaller ones.
-  const limit = Math.max(1, LIMITS.simulation_subscriptions >> attempts);
+  // What was too large for one step is too large for the next one, too.
+  const limit = Math.max(1, LIMITS.simulation_subscriptions >> halvings);
   const ids = await listCandidates(readTx(ctx), of, { after_id, limit });
   const last_id = ids.at(-1) ?? null;
-  const removed_before = ctx.usage.sinceOf(readTx(ctx).scope.company_id);
   const periods: BilledPeriod[] = [];
-  const left_out = { other_currency: 0, without_events: 0 };
+  const left_out = { other_currency: 0 };
+  const years = new CommitmentYears();
   for (const part of chunks(ids, LIMITS.simulation_read)) {
-    const read = await transaction(ctx, (tx) => readPart(tx, part, bounds, zones));
+    const read = await transaction(ctx, async (tx) => {
+      const found = await readPart(tx, part, bounds, zones);
+      await years.read(
+        tx,
+        found.map(({ subscription, period }) => duePeriod(subscription, period, zones)),
+      );
+      return found;
+    });
     for (const billed of read.filter((period) => isMeant(period, simulation))) {
       if (billed.subscription.billing_model.currency !== simulation.currency) left_out.other_currency++;
-      else if (billed.period.from.epochMilliseconds < removed_before) left_out.without_events++;
       else periods.push(billed);
     }
     await nextTurn();
   }
-  return { periods, zones, left_out, looked_at: ids.length, last_id };
+  return { periods, zones, years, left_out, looked_at: ids.length, last_id };
 }
 
 async function readPart(

@@ -7,6 +7,7 @@ import {
   subtract,
   sum,
 } from "../../core/money.ts";
+import { isOfRate } from "../billing_models/credit_rates.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { LIMITS } from "../limits.ts";
@@ -49,9 +50,10 @@ export type SummedLine = Pick<BillLine, "kind" | "charge_code" | "quantity" | "a
 
 const COUNTED: readonly BillLine["kind"][] = ["usage", "overage", "charge", "add_on"];
 
-/** Lines of one kind and charge as one. */
+/** Lines of one kind and charge as one. What took credits is left out: it cost nothing itself, and is in the overage. */
 export function sumLines(lines: readonly SummedLine[], currency: string): SummedLine[] {
-  const groups = Map.groupBy(lines, ({ kind, charge_code }) => `${kind} ${charge_code ?? ""}`);
+  const priced = lines.filter(({ charge_code = "" }) => !isOfRate({ code: charge_code }));
+  const groups = Map.groupBy(priced, ({ kind, charge_code }) => `${kind} ${charge_code ?? ""}`);
   return [...groups.values()].flatMap((group) => {
     const [first] = group;
     if (!first) return [];
@@ -237,11 +239,17 @@ export class SpreadOfDifferences {
   /** Null of nothing. */
   result(currency: string): Spread | null {
     if (this.#largest === null) return null;
-    const sorted = BigInt64Array.from(this.#differences).toSorted();
+    const sorted = this.#sorted();
     const at = (percent: number) => {
       const minor_units = sorted[Math.ceil((percent * sorted.length) / 100) - 1] ?? 0n;
       return roundMoney(multiply(String(minor_units), `1e-${this.#digits}`), currency);
     };
     return { p5: at(5), p50: at(50), p95: at(95), largest: this.#largest };
+  }
+
+  /** As 64-bit numbers where they fit, which is ten times faster. */
+  #sorted(): ArrayLike<bigint> {
+    if (this.#size < 2n ** 63n) return BigInt64Array.from(this.#differences).toSorted();
+    return this.#differences.toSorted((a, b) => (a < b ? -1 : Number(a > b)));
   }
 }

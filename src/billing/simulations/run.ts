@@ -5,10 +5,8 @@ import { chunks, nextTurn } from "../../core/chunk.ts";
 import { AppError } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
-import { stamped } from "../../store/columns.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
-import type { StoredBillingModel } from "../billing_models/model.ts";
-import { findStoredModels } from "../billing_models/queries.ts";
+import { asStored } from "../billing_models/read_tried.ts";
 import { LIMITS } from "../limits.ts";
 import type { Spread } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -71,10 +69,10 @@ async function takeStep(ctx: Context, simulation: Running): Promise<boolean> {
     await finish(ctx, simulation);
     return true;
   }
-  const simulated = await simulateBatch(ctx, batch, await trialOf(ctx, simulation));
+  const simulated = await simulateBatch(ctx, batch, trialOf(ctx, simulation));
   if (simulated === null) return false;
-  const { periods, failures } = simulated;
-  const tally = addPeriods(simulation, periods, batch.left_out, failures, currency);
+  const { periods, failures, without_events } = simulated;
+  const tally = addPeriods(simulation, periods, { ...batch.left_out, without_events }, failures, currency);
   const of_subscriptions = Map.groupBy(periods, ({ subscription_id }) => subscription_id);
   const rows = [...of_subscriptions].map(([subscription_id, own]) => ({
     subscription_id,
@@ -100,19 +98,11 @@ function progressOf({ progress: { subscriptions, done } }: Running, { looked_at 
   return { subscriptions: Math.max(subscriptions, done + looked_at), done: done + looked_at };
 }
 
-/** What is tried: a draft takes the place of a stored model, under an id that none has. */
-async function trialOf(ctx: Context, simulation: Running): Promise<Trial> {
-  const { draft, billing_model_id, of } = simulation;
-  const { scope, now } = readTx(ctx);
-  const stored =
-    billing_model_id === null
-      ? undefined
-      : (await findStoredModels(readTx(ctx), [billing_model_id])).get(billing_model_id);
-  const model: StoredBillingModel | undefined =
-    draft === null
-      ? stored
-      : { ...draft, id: 0, company_id: scope.company_id, status: "active", ...stamped(now) };
-  if (!model) throw new AppError("conflict", `Billing model ${billing_model_id} is not there any more`);
+/** What is tried, as it was when the simulation was created. */
+function trialOf(ctx: Context, { draft, billing_model_id, of }: Running): Trial {
+  if (draft === null)
+    throw new AppError("conflict", "An earlier version started this simulation: start it again");
+  const model = asStored(readTx(ctx), draft, billing_model_id);
   return { model, in_place_of: of?.billing_model_id };
 }
 
@@ -139,13 +129,18 @@ async function spreadOf(ctx: Context, { id, currency }: Running): Promise<Spread
   }
 }
 
-/** Tries the step again in smaller ones; after some of them the simulation fails. */
+/**
+ * Tries the step again, from its second failure on at half the size, which later steps keep; after some failures in a row
+ * the simulation fails.
+ */
 async function noteFailure(ctx: Context, simulation: Running, error: unknown): Promise<void> {
-  const { id, billing_model_id, attempts } = simulation;
+  const { id, billing_model_id, attempts, halvings } = simulation;
   ctx.log.warn({ err: error, request_id: ctx.request_id, simulation_id: id }, "a simulation's step failed");
   await transaction(ctx, async (tx) => {
     if (attempts + 1 < LIMITS.simulation_attempts) {
-      await queries.saveStep(tx, simulation, { attempts: attempts + 1 });
+      // What failed once may have been in the way of something else; what is too large fails again.
+      const halved = attempts > 0 ? halvings + 1 : halvings;
+      await queries.saveStep(tx, simulation, { attempts: attempts + 1, halvings: halved });
       return;
     }
     const message = error instanceof AppError ? error.message : "Internal error";

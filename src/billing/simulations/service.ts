@@ -1,18 +1,18 @@
 import { Type } from "@sinclair/typebox";
-import { stringify } from "csv-stringify/sync";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
+import { csv } from "../../core/csv.ts";
 import { createDownloadStream, type Download } from "../../core/download.ts";
-import { AppError, type ErrorDetail, invalid, invalidAll, notFound, orNotFound } from "../../core/errors.ts";
+import { AppError, invalid, notFound, orNotFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import type { ReadTx } from "../../store/store.ts";
-import type { CreateBillingModel } from "../billing_models/model.ts";
 import { findStoredModels } from "../billing_models/queries.ts";
-import { type NewModel, readNewModel } from "../billing_models/read_model.ts";
+import { readTried } from "../billing_models/read_tried.ts";
 import { LIMITS } from "../limits.ts";
 import { existingSubscriptions } from "../runs/billable_queries.ts";
+import { lastRecordId } from "./billed_queries.ts";
 import {
   CreateSimulation,
   ListSimulationRows,
@@ -46,6 +46,7 @@ export const createSimulation = operation({
         billing_model_id: billing_model_id ?? null,
         billing_model: billing_model ?? null,
         draft: tried.draft,
+        last_record_id: await lastRecordId(tx),
         of,
         from,
         to,
@@ -56,6 +57,7 @@ export const createSimulation = operation({
         reproduces: null,
         after_id: 0,
         attempts: 0,
+        halvings: 0,
         error: null,
         requested_by: ctx.actor.kind === "user" ? ctx.actor.user_id : null,
         finished_at: null,
@@ -157,47 +159,10 @@ const COLUMNS = [
   "reproduces",
 ] as const satisfies readonly (keyof SimulationRow)[];
 
-/** An external id that a spreadsheet would run as a formula gets an apostrophe in front; amounts may be below zero. */
-function csv(rows: readonly (readonly string[])[]): string {
-  const safe = rows.map((row) =>
-    row.map((value) => (/^[=+@\t\r]|^-(?![\d.]+$)/.test(value) ? `'${value}` : value)),
-  );
-  return stringify(safe, { record_delimiter: "\r\n" });
-}
-
 function checkMonths(from: string, to: string): void {
   if (from > to) throw invalid("/to", "must not be before from");
   if (monthsBetween(from, to).length > LIMITS.simulation_months)
     throw invalid("/to", `must be at most ${LIMITS.simulation_months} months from from, both counted`);
-}
-
-/** What is tried: a draft that is valid, or a stored model, archived ones too. Errors: invalid. */
-async function readTried(
-  tx: ReadTx,
-  {
-    billing_model,
-    billing_model_id,
-  }: { billing_model: CreateBillingModel | undefined; billing_model_id: number | undefined },
-): Promise<{ currency: string; draft: NewModel | null }> {
-  if (billing_model !== undefined && billing_model_id === undefined) {
-    const draft = await under("/billing_model", () => readNewModel(tx, billing_model));
-    return { currency: draft.currency, draft };
-  }
-  if (billing_model_id === undefined || billing_model !== undefined)
-    throw invalid("/billing_model", "or billing_model_id must be given, and not both");
-  const stored = (await findStoredModels(tx, [billing_model_id])).get(billing_model_id);
-  if (!stored) throw invalid("/billing_model_id", "names no billing model of this company");
-  return { currency: stored.currency, draft: null };
-}
-
-/** Names fields by their place below another. */
-async function under<T>(path: string, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof AppError) || !error.details) throw error;
-    throw invalidAll(error.details.map((detail): ErrorDetail => ({ ...detail, path: path + detail.path })));
-  }
 }
 
 /** Errors: invalid for ids that name nothing of the company, and a model in another currency. */

@@ -2,14 +2,17 @@ import type { Context } from "../../app/context.ts";
 import { readTx } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
 import { interleave } from "../../core/chunk.ts";
-import { iso } from "../../core/time.ts";
+import { instant, iso } from "../../core/time.ts";
+import { readsBefore } from "../../usage_store/meter.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
 import { namedMeters, priceTermsOf } from "../billing_models/price_terms.ts";
 import { findMeters } from "../meters/queries.ts";
 import { rateAsRecorded } from "../proof/rate_as_recorded.ts";
+import type { BillLine } from "../rating/bill_line.ts";
 import { total } from "../rating/charges.ts";
 import { UsageCount } from "../records/count_usage.ts";
 import { type BillableSubscription, duePeriod, metersOf } from "../runs/billable.ts";
+import { CommitmentYears } from "../runs/commitment_years.ts";
 import type { RatedPeriod } from "../runs/pipeline.ts";
 import { LIMITS } from "../limits.ts";
 import type { Mismatch } from "./model.ts";
@@ -24,6 +27,8 @@ export interface Trial {
 
 /** What became of a batch's periods. */
 interface Simulated {
+  /** Periods that are not simulated: events that their meters read were removed. */
+  without_events: number;
   readonly periods: SimulatedPeriod[];
   readonly failures: Mismatch[];
 }
@@ -40,7 +45,8 @@ interface Pending {
  * over the events that the records knew. Null when the process is about to end. Errors: those of the usage store.
  */
 export async function simulateBatch(ctx: Context, batch: Batch, trial: Trial): Promise<Simulated | null> {
-  const result: Simulated = { periods: [], failures: [] };
+  const { company_id } = scopeOf(ctx.actor);
+  const result: Simulated = { without_events: 0, periods: [], failures: [] };
   const tried = new Map<number, BillableSubscription>();
   for (const { subscription } of batch.periods) {
     if (!tried.has(subscription.id))
@@ -49,20 +55,46 @@ export async function simulateBatch(ctx: Context, batch: Batch, trial: Trial): P
   const billed_by = [...new Set(batch.periods.map(({ subscription }) => subscription))].flatMap(metersOf);
   const named = [...namedMeters([priceTermsOf(trial.model)]), ...billed_by];
   const meters = await findMeters(readTx(ctx), [...new Set(named)]);
-  const months = Map.groupBy(batch.periods, ({ month }) => month);
-  for (const periods of months.values()) {
+  const levels = new Set([...meters.values()].filter(readsBefore).map(({ id }) => id));
+  const removed_before = ctx.usage.sinceOf(company_id);
+  const provable = batch.periods.filter(
+    (billed) => readFrom(billed, tried, levels).epochMilliseconds >= removed_before,
+  );
+  result.without_events = batch.periods.length - provable.length;
+  const months = Map.groupBy(provable, ({ month }) => month);
+  const tried_years = CommitmentYears.ofPeriods(
+    provable.map(({ subscription, period }) =>
+      duePeriod(tried.get(subscription.id) ?? subscription, period, batch.zones),
+    ),
+  );
+  const years = { recorded: batch.years, tried: tried_years, tried_id: trial.model.id };
+  // In their order: what a year came to is known month by month.
+  for (const month of [...months.keys()].toSorted()) {
+    const periods = months.get(month) ?? [];
     if (ctx.background.is_stopping) return null;
-    const count = new UsageCount(meters);
+    const count = new UsageCount(meters, { without_digests: true });
     const pending: Pending[] = [];
     for await (const part of interleave(periods, LIMITS.simulation_turn)) {
       for (const billed of part) pending.push(prepare(billed, tried, batch, count));
     }
-    await count.ask(ctx.usage, scopeOf(ctx.actor).company_id, ctx.config.usage_query_timeout_ms);
+    await count.ask(ctx.usage, company_id, ctx.config.usage_query_timeout_ms);
     for await (const part of interleave(pending, LIMITS.simulation_turn)) {
-      for (const one of part) rateBoth(one, result);
+      for (const one of part) rateBoth(one, years, result);
     }
   }
   return result;
+}
+
+/** From where on events are read of a period, by either rating: a level begins with its subscription. */
+function readFrom(
+  { subscription, period }: BilledPeriod,
+  tried: ReadonlyMap<number, BillableSubscription>,
+  levels: ReadonlySet<number>,
+): Temporal.Instant {
+  if (levels.size === 0) return period.from;
+  const both = [subscription, tried.get(subscription.id) ?? subscription];
+  const has_level = both.flatMap(metersOf).some((id) => levels.has(id));
+  return has_level ? instant(subscription.started_at) : period.from;
 }
 
 function prepare(
@@ -80,16 +112,17 @@ function prepare(
   };
 }
 
-function rateBoth({ of, inForce, tried }: Pending, { periods, failures }: Simulated): void {
+function rateBoth({ of, inForce, tried }: Pending, years: Years, { periods, failures }: Simulated): void {
   const { subscription, period, month, billed, lines } = of;
   const { currency } = subscription.billing_model;
   const place = { subscription_id: subscription.id, billingStartAt: iso(period.from) };
-  const in_force = attempt(inForce);
-  const simulated = attempt(tried);
+  const in_force = attempt(() => years.recorded.withLines(inForce()));
+  const simulated = attempt(() => withYears(tried(), years));
   if ("message" in simulated) {
     failures.push({ ...place, billed, rated: null, message: simulated.message });
     return;
   }
+  years.tried.add({ ...place, kind: "period", lines: simulated.lines });
   periods.push({
     ...place,
     month,
@@ -100,6 +133,21 @@ function rateBoth({ of, inForce, tried }: Pending, { periods, failures }: Simula
     simulated_lines: sumLines(simulated.lines, currency),
     message: "message" in in_force ? in_force.message : null,
   });
+}
+
+/** What a year's commitments look at. */
+interface Years {
+  readonly recorded: CommitmentYears;
+  /** What is simulated of the years. */
+  readonly tried: CommitmentYears;
+  readonly tried_id: number;
+}
+
+/** A period that was tried, with its year's lines: the model that is tried settles what is simulated, others what is on record. */
+function withYears(rated: RatedPeriod, { recorded, tried, tried_id }: Years): RatedPeriod {
+  const isTried = ({ billing_model_id }: BillLine) => billing_model_id === tried_id;
+  const others = recorded.linesOf(rated).filter((line) => !isTried(line));
+  return { ...rated, lines: [...rated.lines, ...others, ...tried.linesOf(rated).filter(isTried)] };
 }
 
 function attempt(rate: () => RatedPeriod): RatedPeriod | { readonly message: string } {

@@ -23,10 +23,13 @@ export const simulationTable = (k: ColumnKit) =>
       ...companyColumn(k),
       status: k.enumeration("status", SIMULATION_STATUSES).notNull(),
       billing_model_id: k.ref("billing_model_id", billingModelTable),
-      /** A draft as it was sent, and as it was read. */
+      /** A draft as it was sent; null of a stored model. */
       billing_model: k.json<CreateBillingModel>("billing_model"),
+      /** What is tried, as it was at creation; null only of simulations that an earlier version started. */
       draft: k.json<NewModel>("draft"),
       of: k.json<Of>("of"),
+      /** The company's last billing record at creation; null as for `draft`. */
+      last_record_id: k.integer("last_record_id"),
       from: k.text("from").notNull(),
       to: k.text("to").notNull(),
       currency: k.text("currency").notNull(),
@@ -40,8 +43,10 @@ export const simulationTable = (k: ColumnKit) =>
       reproduces: k.boolean("reproduces"),
       /** The last subscription whose rows are written: it goes on after it. */
       after_id: k.integer("after_id").notNull(),
-      /** Steps that failed; each makes the next one smaller. */
+      /** Failures since the last step that went well. */
       attempts: k.integer("attempts").notNull(),
+      /** How often steps were halved, since one failed twice. */
+      halvings: k.integer("halvings").notNull().default(0),
       error: k.text("error"),
       /** A user's id, which outlives the user. */
       requested_by: k.integer("requested_by"),

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, InstantText, nullable, pageFields, strict } from "../../core/schema.ts";
+import { InstantText } from "../../core/instants.ts";
+import { At, Id, nullable, pageFields, strict } from "../../core/schema.ts";
 import { DecimalInput, DecimalText } from "../decimals.ts";
 
 /** A booking: an add-on of a subscription, `[from, until)`. Decision 0247. */
@@ -34,12 +35,18 @@ const fields = {
 
 export const AddSubscriptionAddOn = strict(
   { id: Id, add_on_id: Id, ...fields },
-  { title: "AddSubscriptionAddOn" },
+  {
+    title: "AddSubscriptionAddOn",
+    examples: [{ add_on_id: 1, quantity: "3", from: "2026-01-15T00:00:00Z" }],
+  },
 );
 
 /** The ids of a subscription and of one of its bookings. */
 const path = { id: Id, bookingId: Id };
 
-export const ChangeSubscriptionAddOn = strict({ ...path, ...fields }, { title: "ChangeSubscriptionAddOn" });
+export const ChangeSubscriptionAddOn = strict(
+  { ...path, ...fields },
+  { title: "ChangeSubscriptionAddOn", examples: [{ quantity: "5" }] },
+);
 
 export const RemoveSubscriptionAddOn = strict(path);

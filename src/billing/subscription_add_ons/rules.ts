@@ -1,5 +1,6 @@
 import type { ErrorDetail } from "../../core/errors.ts";
-import type { IsoInstant } from "../../core/time.ts";
+import { instant, type IsoInstant } from "../../core/time.ts";
+import { LIMITS } from "../limits.ts";
 import type { BookedAddOn } from "../rating/add_on_lines.ts";
 import type { Booking } from "./model.ts";
 
@@ -8,6 +9,35 @@ interface Life {
   readonly started_at: IsoInstant;
   readonly ends_at: IsoInstant | null;
 }
+
+/** No billing period is longer, in ms. */
+const LONGEST_PERIOD = 35 * 86_400_000;
+
+/**
+ * Whether others leave room for a booking: no billing period is touched by too many. Those that ended long before it
+ * began do not count, so that a subscription may book for as long as it lives.
+ */
+export function hasRoom(
+  { from, until }: Pick<Booking, "from" | "until">,
+  others: readonly Booking[],
+): boolean {
+  const [start_ms, starts] = [msOf(from), others.map((other) => msOf(other.from)).toSorted(ascending)];
+  // A period that begins before a booking ends is touched by both for so long.
+  const lastOf = (end: IsoInstant | null) =>
+    end === null ? Number.POSITIVE_INFINITY : msOf(end) + LONGEST_PERIOD;
+  const ends = others.map((other) => lastOf(other.until)).toSorted(ascending);
+  const moments = [start_ms, ...starts.filter((ms) => ms > start_ms && ms < lastOf(until))];
+  let [begun, ended] = [0, 0];
+  for (const ms of moments) {
+    while ((starts[begun] ?? Number.POSITIVE_INFINITY) <= ms) begun++;
+    while ((ends[ended] ?? Number.POSITIVE_INFINITY) <= ms) ended++;
+    if (begun - ended >= LIMITS.subscription_add_ons) return false;
+  }
+  return true;
+}
+
+const msOf = (at: IsoInstant) => instant(at).epochMilliseconds;
+const ascending = (a: number, b: number) => a - b;
 
 /** The broken rules of a booking: within the subscription's life, and no two that count the same events. */
 export function bookingRules(

@@ -20,6 +20,7 @@ import {
   SubscriptionAddOn,
 } from "./model.ts";
 import * as queries from "./queries.ts";
+import { hasRoom } from "./rules.ts";
 
 /**
  * Lists what a subscription has booked, ended bookings too, by their beginning; whole when no page is asked for.
@@ -50,15 +51,13 @@ export const addSubscriptionAddOn = operation({
   run: (ctx, { id, add_on_id, quantity = "1", from, until = null }) =>
     writeBooking(ctx, id, "subscription.add_on_added", async (tx, subscription, bookings) => {
       await checkAddOn(tx, subscription, add_on_id);
-      if (bookings.length >= LIMITS.subscription_add_ons) {
-        throw invalid("/add_on_id", `can't be booked: at most ${LIMITS.subscription_add_ons} bookings`);
-      }
       const after = {
         add_on_id,
         quantity: readQuantity(quantity),
         from: from === undefined ? iso(ctx.now) : readBeginning(from, ctx.now),
         until: readEnd(until),
       };
+      refuseCrowded("/add_on_id", after, bookings);
       return { before: null, after };
     }),
 });
@@ -81,6 +80,8 @@ export const changeSubscriptionAddOn = operation({
         from: from === undefined ? before.from : readBeginning(from, ctx.now),
         until: until === undefined ? before.until : readEnd(until),
       };
+      const others = bookings.filter((other) => other.id !== bookingId);
+      refuseCrowded(from === undefined ? "/until" : "/from", after, others);
       return { before, after };
     }),
 });
@@ -117,6 +118,13 @@ async function checkAddOn(
   if (add_on.currency !== currency) {
     throw invalid("/add_on_id", `must be in the subscription's currency, ${currency}`);
   }
+}
+
+/** Errors: invalid. */
+function refuseCrowded(path: string, booking: Booking, others: readonly Booking[]): void {
+  if (hasRoom(booking, others)) return;
+  const message = `must leave at most ${LIMITS.subscription_add_ons} bookings in each billing period`;
+  throw invalid(path, message);
 }
 
 function findBooking(bookings: readonly SubscriptionAddOn[], id: number): SubscriptionAddOn {

@@ -1,6 +1,7 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, Id, InstantText, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { InstantText } from "../../core/instants.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, Search, sortedBy, strict } from "../../core/schema.ts";
 
 import { TrialDays } from "../billing_models/fee_terms.ts";
 
@@ -51,6 +52,7 @@ export const ListSubscriptions = strict({
   product_id: Type.Optional(Id),
   status: Type.Optional(oneOf(SUBSCRIPTION_STATUSES)),
   search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "external_subscription_id", "started_at", "created_at"]),
   ...pageFields,
 });
 
@@ -65,12 +67,25 @@ export const CreateSubscription = strict(
     billing_anchor_day: Type.Optional(Type.Integer({ minimum: 1, maximum: 31 })),
     trial_days: Type.Optional(TrialDays),
   },
-  { title: "CreateSubscription" },
+  {
+    title: "CreateSubscription",
+    examples: [
+      {
+        name: "Acme, production",
+        external_subscription_id: "acme-api",
+        client_id: 1,
+        product_id: 1,
+        billing_model_id: 1,
+        started_at: "2026-01-01T00:00:00Z",
+      },
+    ],
+  },
 );
 
 export const UpdateSubscription = strict({ id: Id, name: Name }, { title: "UpdateSubscription" });
 
-export const CANCEL_TIMES = ["now", "period_end"] as const;
+/** `next_period` and `period_end` are one instant. */
+export const CANCEL_TIMES = ["now", "period_end", "next_period"] as const;
 
 export const CancelSubscription = strict(
   { id: Id, at: oneOf(CANCEL_TIMES) },

@@ -1,11 +1,10 @@
 import { and, asc, eq, gt, isNotNull, isNull, not, or, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
-import type { ZoneTimeline } from "../../core/periods.ts";
-import { instant, iso, type IsoInstant } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { containing, filterOnly, idIn } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching, rowsById } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf, rowsById } from "../../store/list_rows.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { RowOf } from "../../store/row_of.ts";
@@ -15,7 +14,6 @@ import { billingModelColumns, toBillingModel } from "../billing_models/queries.t
 import { billingModelTable } from "../billing_models/tables.ts";
 import { clientColumns } from "../../tenancy/clients/queries.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
-import { listTimezones } from "../../tenancy/companies/queries.ts";
 import { productColumns } from "../products/queries.ts";
 import { productTable } from "../products/tables.ts";
 import type { SubscriptionDetail } from "./detail.ts";
@@ -56,13 +54,13 @@ export async function listSubscriptionsOf(
 /** Subscriptions with their relations by id, and how many there are in all. */
 export async function listSubscriptionDetails(
   tx: ReadTx,
-  filter: SubscriptionFilter,
+  { sort, ...filter }: SubscriptionFilter & { sort?: string },
   slice: Slice,
 ): Promise<{ rows: SubscriptionDetail[]; total: number }> {
   const t = tx.q.use(subscriptionTable);
   const where = and(inScope(tx), matches(tx, filter));
   const columns = subscriptionColumns(tx.q);
-  const { rows, total } = await listRows(tx.q, t, { columns, where, order: asc(t.id), slice });
+  const { rows, total } = await listRows(tx.q, t, { columns, where, order: orderOf(t, sort), slice });
   return { rows: await withRelations(tx, rows), total };
 }
 
@@ -152,11 +150,7 @@ export async function listCompaniesWithPeriodEnds(q: Reads, now: Temporal.Instan
   return rows.map(({ company_id }) => company_id);
 }
 
-/** The company's time zones, which cut its billing periods. */
-export async function listZones(tx: ReadTx): Promise<ZoneTimeline> {
-  const rows = await listTimezones(tx);
-  return rows.map(({ timezone, set_at }) => ({ timezone, from: set_at === null ? null : instant(set_at) }));
-}
+export { listZones } from "../../tenancy/companies/queries.ts";
 
 /** Subscriptions with their relations. */
 const details = oncePerDialect((q) => {

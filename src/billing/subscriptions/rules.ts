@@ -44,7 +44,7 @@ export function cancellationTime(
   if (statusAt(subscription, now) === "cancelled") {
     throw new AppError("conflict", `Cannot cancel subscription ${id}: it is cancelled already`);
   }
-  if (ends_at !== null && at === "period_end") {
+  if (ends_at !== null && at !== "now") {
     throw new AppError("conflict", `Cannot cancel subscription ${id}: it ends at ${ends_at} already`);
   }
   const live = later(instant(started_at), now);

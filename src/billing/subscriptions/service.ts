@@ -1,23 +1,21 @@
 import { operation } from "../../app/operation.ts";
 import { LIMITS } from "../limits.ts";
-import { invalid, orNotFound } from "../../core/errors.ts";
+import { invalid } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed } from "../../core/schema.ts";
 import { type IsoInstant, instant, iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { unbilledPeriods } from "./due_periods.ts";
-import { cancelScheduledChanges } from "../billing_model_changes/queries.ts";
-import { changeEvent } from "../billing_model_changes/rules.ts";
 import { findBillingModel } from "../billing_models/queries.ts";
 import { checkClient } from "../billing_models/rules.ts";
 import { findClient } from "../../tenancy/clients/queries.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findProduct } from "../products/queries.ts";
-import { adjustAdvances } from "../runs/advances.ts";
 import { CreatedSubscription, SubscriptionDetail } from "./detail.ts";
 import { CancelSubscription, CreateSubscription, ListSubscriptions, UpdateSubscription } from "./model.ts";
 import * as queries from "./queries.ts";
-import { cancellationTime, subscriptionEvent, monotonicNow } from "./rules.ts";
+import { cancel, detailOf } from "./cancel.ts";
+import { subscriptionEvent, monotonicNow } from "./rules.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
 /** Lists subscriptions with their relations by id, ended ones too; whole when no page is asked for. */
@@ -97,27 +95,8 @@ export const cancelSubscription = operation({
   permission: "subscriptions:write",
   input: CancelSubscription,
   output: SubscriptionDetail,
-  run: (ctx, { id, at }) =>
-    transaction(ctx, async (tx) => {
-      const before = await detailOf(tx, id);
-      const write = { ...tx, now: monotonicNow(before, tx.now) };
-      const end = cancellationTime(before, at, write.now, await queries.listZones(tx));
-      await queries.updateSubscription(write, id, end);
-      await adjustAdvances(write, id, end.ends_at);
-      const changes = await cancelScheduledChanges(write, id, { from: end.ends_at });
-      const after = await detailOf(write, id);
-      await recordEvents(write, [
-        ...changes.map(changeEvent),
-        subscriptionEvent("subscription.cancelled", after),
-      ]);
-      ctx.annotateAudit({ before, after });
-      return after;
-    }),
+  run: (ctx, { id, at }) => cancel(ctx, id, at),
 });
-
-async function detailOf(tx: ReadTx, id: number): Promise<SubscriptionDetail> {
-  return orNotFound(await queries.findSubscription(tx, id), "Subscription", id);
-}
 
 function startOf(started_at: string | undefined, now: Temporal.Instant): IsoInstant {
   if (started_at === undefined) return iso(now);

@@ -1,6 +1,6 @@
 import { sql } from "drizzle-orm";
 import { invalid } from "../../core/errors.ts";
-import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { type ColumnKit, lowerOrder, stamps } from "../../store/columns.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
@@ -30,7 +30,12 @@ export const subscriptionTable = (k: ColumnKit) =>
     },
     (t) => [
       k.uniqueIndex("subscriptions_external_id").on(t.company_id, t.external_subscription_id),
+      // Those of a company, in pages by id.
+      k.index("subscriptions_company").on(t.company_id, t.id),
       k.index("subscriptions_client").on(t.client_id),
+      // Searches for names and external ids that begin with a text.
+      k.index("subscriptions_name").on(t.company_id, lowerOrder(k, t.name)),
+      k.index("subscriptions_external_order").on(t.company_id, lowerOrder(k, t.external_subscription_id)),
       k.index("subscriptions_following").on(t.company_id, t.ends_at).where(sql`last_period_at is not null`),
       k.index("subscriptions_product").on(t.product_id),
       k.index("subscriptions_billing_model").on(t.billing_model_id),

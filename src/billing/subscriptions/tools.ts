@@ -16,18 +16,13 @@ import { data, dataOf } from "../../http/responses.ts";
 import { page, search } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
-import { describe } from "../../mcp/wire_schema.ts";
+import { describe, describeOnly } from "../../mcp/wire_schema.ts";
 import { client_id, product_id, subscription_id } from "../tools.ts";
 
-/** Left out of concise results, which have the billing model's name, type and price only. */
+/** Left out of concise results: what the catalog tells of the billing model, but for what changes an amount. */
 const MODEL_DETAILS = [
-  "description",
-  "recurring_fee",
-  "free_units",
   "usage_tiers",
   "package_size",
-  "minimum_charge",
-  "maximum_charge",
   "charge_flat_on_zero",
   "credit_plan",
   "billing_type_id",
@@ -64,6 +59,7 @@ const Overview = Type.Object({
   running_charges: BillPreview,
   credits: nullable(CreditBalance),
   scheduled_changes: Type.Array(BillingModelChange),
+  past_changes: Type.Optional(Type.Array(BillingModelChange)),
   latest_records: Type.Array(BillingRecord),
 });
 
@@ -77,12 +73,11 @@ const OVERVIEW_DETAILS = [
   "attempts",
   "applied_at",
   "cancelled_at",
-  "voided_at",
   "adjustment_billing_record_ids",
 ];
 
 /** A subscription with everything that explains its charges. */
-async function overviewOf(ctx: Context, id: number) {
+async function overviewOf(ctx: Context, id: number, has_past_changes: boolean) {
   const subscription = await call(ctx, getSubscription, { id });
   const has_credits = subscription.billing_model.credit_plan !== null;
   const [running_charges, credits, changes, records] = await Promise.all([
@@ -91,24 +86,42 @@ async function overviewOf(ctx: Context, id: number) {
     call(ctx, listBillingModelChanges, { id }),
     call(ctx, listBillingRecords, { subscription_id: id, limit: LATEST_RECORDS }),
   ]);
-  const scheduled_changes = changes.data.filter((change) => change.status === "scheduled");
-  return { subscription, running_charges, credits, scheduled_changes, latest_records: records.data };
+  const [scheduled_changes, past_changes] = [true, false].map((is_scheduled) =>
+    changes.data.filter((change) => (change.status === "scheduled") === is_scheduled),
+  );
+  return {
+    subscription,
+    running_charges,
+    credits,
+    scheduled_changes: scheduled_changes ?? [],
+    ...(has_past_changes ? { past_changes: past_changes ?? [] } : {}),
+    latest_records: records.data,
+  };
 }
 
 const overview = {
   operations: [getSubscription, previewSubscription, getCredits, listBillingModelChanges, listBillingRecords],
   details: OVERVIEW_DETAILS,
-  input: { subscription_id },
+  input: {
+    subscription_id,
+    past_changes: Type.Optional(
+      describe(Type.Boolean(), "Also plan changes that were applied or cancelled: the price history"),
+    ),
+  },
   output: dataOf(Overview),
-  run: (ctx: Context, { subscription_id: id }: { subscription_id: number }) => data(overviewOf(ctx, id)),
+  run: (
+    ctx: Context,
+    { subscription_id: id, past_changes = false }: { subscription_id: number; past_changes?: boolean },
+  ) => data(overviewOf(ctx, id, past_changes)),
 };
 
 const getOverview = tool({
   name: "billing_get_subscription_overview",
   title: "Explain a subscription",
   description:
-    "Shows all about one subscription: its plan, the charges of the running period line by line as a bill would have them now (running_charges), this month's credits, scheduled plan changes, and its last bills. Use it to explain or preview a charge; billing_search_usage shows where the usage came from.",
+    "Shows all about one subscription: its plan, the charges of the running period line by line as a bill would have them now (running_charges), this month's credits, scheduled plan changes, and its last bills. Use it to explain or preview a charge; billing_search_usage shows where the usage came from. A cancelled change with voided_at had been applied.",
   ...overview,
+  finds: ["change_id"],
 });
 
 const fields = createSubscription.input.properties;
@@ -123,7 +136,7 @@ const addSubscription = tool({
   details: MODEL_DETAILS,
   input: {
     name: describe(fields.name, "Its name, for people"),
-    external_subscription_id: describe(fields.external_subscription_id, "Its id in your own system"),
+    external_subscription_id: describeOnly(fields.external_subscription_id, "Its id in your own system"),
     client_id,
     product_id,
     billing_model_id: describe(Id, "The id of an active billing model: its price"),
@@ -142,9 +155,13 @@ const endSubscription = tool({
     "Ends a subscription now or at the end of its running billing period, and cancels plan changes scheduled for later. It can't be reactivated. Ask the person first.",
   ...action(cancelSubscription, "subscription_id"),
   is_destructive: true,
-  brief_output: true,
   details: MODEL_DETAILS,
   input: { subscription_id, at: describe(cancelSubscription.input.properties.at, "When it ends") },
+  async asks(ctx, { subscription_id: id, at }) {
+    const { name, external_subscription_id, client } = await call(ctx, getSubscription, { id });
+    const when = at === "now" ? "now" : "at the end of its running billing period";
+    return `Ends the subscription ${name} (${external_subscription_id}) of ${client.name} ${when}, for good.`;
+  },
 });
 
 export const subscriptionTools = [findSubscriptions, getOverview, addSubscription, endSubscription];

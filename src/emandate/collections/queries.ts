@@ -8,6 +8,7 @@ import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
+import { LIMITS } from "../limits.ts";
 import { mandateTable } from "../mandates/tables.ts";
 import type { DueMandate } from "../payments/plan_payments.ts";
 import type { ConnectorName } from "../scheme/connector.ts";
@@ -49,6 +50,17 @@ export async function interruptRuns({ q, scope, now }: Tx): Promise<void> {
     .update(t)
     .set({ status: "interrupted", finished_at: iso(now), updated_at: iso(now) })
     .where(and(companyOwned(t, scope), eq(t.status, "running")));
+}
+
+/** Companies with a running run that has not got on for a while: its process may have died. */
+export async function listCompaniesWithSilentCollections(q: Reads, now: Temporal.Instant): Promise<number[]> {
+  const t = q.use(collectionRunTable);
+  const silent_since = now.subtract({ milliseconds: LIMITS.collection_silent_ms });
+  const rows = await q
+    .select({ company_id: t.company_id })
+    .from(t)
+    .where(and(eq(t.status, "running"), lt(t.updated_at, iso(silent_since))));
+  return rows.map(({ company_id }) => company_id);
 }
 
 /** Runs, newest first, and how many there are in all. */

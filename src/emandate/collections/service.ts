@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { operation } from "../../app/operation.ts";
+import { call, operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
@@ -74,6 +74,20 @@ export const interruptCollections = operation({
       await lock.release();
     }
     return {};
+  },
+});
+
+/** Ends the company's run whose instance has died, and collects what it left. Decision 0322. */
+export const takeOverCollections = operation({
+  name: "take_over_collections",
+  permission: "emandate:write",
+  waits_for_clock: true,
+  unaudited: true,
+  input: Nothing,
+  output: Nothing,
+  async run(ctx) {
+    await call(ctx, interruptCollections, {});
+    return call(ctx, collectDue, {});
   },
 });
 

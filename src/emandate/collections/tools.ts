@@ -1,9 +1,11 @@
 import { Type } from "@sinclair/typebox";
+import { call } from "../../app/operation.ts";
 import { Id } from "../../core/schema.ts";
 import { getCollectionRun, listCollectionRuns, runCollection } from "./service.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
+import { getEmandateConfig } from "../merchant_config/service.ts";
 import { emandate_page } from "../tools.ts";
 
 const collect = tool({
@@ -12,7 +14,6 @@ const collect = tool({
   description:
     "Debits every due mandate of the company: takes money from many customers. The service does this every 15 minutes, so it is rarely needed. The run goes on after the response: emandate_find_collections shows how it ended. Ask the person first.",
   ...action(runCollection),
-  brief_output: true,
   is_destructive: true,
   is_open_world: true,
   input: {
@@ -20,6 +21,11 @@ const collect = tool({
       runCollection.input.properties.date,
       "Up to the end of this day in Kuala Lumpur; default today",
     ),
+  },
+  async asks(ctx, { date }) {
+    const { connector } = await call(ctx, getEmandateConfig, {});
+    const money = connector === "sandbox" ? "This is the sandbox: no money moves." : "Real money moves.";
+    return `Debits every mandate that is due until ${date === undefined ? "today" : date}, of all customers. ${money}`;
   },
 });
 

@@ -26,7 +26,6 @@ const resolveFlag = tool({
   description:
     "Takes a flag off the list of open ones; neither the debit nor the mandate changes. Ask the person first.",
   ...action(resolveMandateFlag, "flag_id"),
-  brief_output: true,
   input: {
     flag_id: describe(Id, "The flag's id"),
     note: describe(resolveMandateFlag.input.properties.note, "The decision"),

@@ -16,7 +16,7 @@ import { search } from "../../mcp/params.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
-import { customer_id, emandate_page, emandate_product_id, mandate_id } from "../tools.ts";
+import { customer_id, emandate_page, emandate_product_id, mandate_id, mandateInWords } from "../tools.ts";
 import { PAYMENT_DETAILS } from "../payments/tools.ts";
 import {
   amendMandate,
@@ -84,7 +84,6 @@ const addMandate = tool({
   description:
     "Creates a mandate for a customer, who is found by email or created. It is pending: nothing is sent to the bank until emandate_authorize_mandate. Without a product it is Monthly; without a product and an amount it is debited by hand only (emandate_debit).",
   ...action(createMandate),
-  brief_output: true,
   takes_request_id: true,
   details: MANDATE_DETAILS,
   input: {
@@ -104,7 +103,6 @@ const authorize = tool({
   description:
     "Sends a pending or failed mandate to the bank and returns authorization_url: give it to the customer, who authorizes there within 24 hours; the bank approves on the next day. emandate_find_mandates shows the status.",
   ...action(authorizeMandate, "mandate_id"),
-  brief_output: true,
   is_open_world: true,
   details: MANDATE_DETAILS,
   input: {
@@ -125,7 +123,6 @@ const changeMandate = tool({
   description:
     "kind suspend: an active mandate is not debited until it is resumed. kind resume: a suspended one is debited again, but not for past periods. kind amend: asks the bank for another amount, frequency or expiry_date, valid once it agrees: an amount for open collections too, a frequency from the next collection on. kind withdraw: withdraws a termination or an amendment that the bank has not answered. Ask the person first.",
   operations: [amendMandate, ...Object.values(ACTIONS)],
-  brief_output: true,
   is_destructive: true,
   is_open_world: true,
   details: MANDATE_DETAILS,
@@ -153,7 +150,6 @@ const endMandate = tool({
   description:
     "Ends a mandate for good and cancels its scheduled payments; a new one needs the customer's authorization again. kind cancel: one that the customer has not authorized yet. kind terminate: an active or suspended one; the bank confirms. Ask the person first.",
   operations: Object.values(ENDS),
-  brief_output: true,
   is_destructive: true,
   is_open_world: true,
   details: MANDATE_DETAILS,
@@ -161,6 +157,11 @@ const endMandate = tool({
     mandate_id,
     kind: describe(oneOf(["cancel", "terminate"]), "The way to end it"),
     reason: describe(cancelMandate.input.properties.reason, "Why"),
+  },
+  async asks(ctx, { mandate_id: id, kind }) {
+    const { words } = await mandateInWords(ctx, id);
+    const verb = kind === "cancel" ? "Cancels" : "Terminates";
+    return `${verb} ${words}, for good, with its scheduled payments. Another one needs the customer's authorization.`;
   },
   output: dataOf(Mandate),
   run: (ctx, { mandate_id: id, kind, ...body }) => data(call(ctx, ENDS[kind], { id, ...body })),

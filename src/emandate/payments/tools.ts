@@ -13,7 +13,7 @@ import { data, dataOf } from "../../http/responses.ts";
 import { action, finder } from "../../mcp/shapes.ts";
 import { tool } from "../../mcp/tool.ts";
 import { describe } from "../../mcp/wire_schema.ts";
-import { emandate_page, mandate_id } from "../tools.ts";
+import { emandate_page, mandate_id, mandateInWords } from "../tools.ts";
 
 /** Left out of concise results. */
 export const PAYMENT_DETAILS = [
@@ -36,7 +36,7 @@ const findPayments = tool({
   ...finder("payment_id", listMandatePayments, getMandatePayment),
   details: PAYMENT_DETAILS,
   input: {
-    payment_id: Type.Optional(describe(Id, "One payment; other filters do not apply")),
+    payment_id: Type.Optional(describe(Id, "One, by id or order_no; other filters do not apply")),
     mandate_id: Type.Optional(mandate_id),
     status: describe(filter.status, "Only in this state"),
     from: describe(filter.from, "Due then or later"),
@@ -55,7 +55,6 @@ const debit = tool({
   ...action(createMandatePayment, "mandate_id"),
   // Without its attempts, which concise results therefore leave whole.
   output: dataOf(MandatePayment),
-  brief_output: true,
   is_destructive: true,
   is_open_world: true,
   takes_request_id: true,
@@ -65,6 +64,10 @@ const debit = tool({
     amount: describe(debitFields.amount, "At most the mandate's max_amount"),
     due_date: describe(debitFields.due_date, "Default: today in Kuala Lumpur"),
     description: describe(debitFields.description, "What the customer reads"),
+  },
+  async asks(ctx, { mandate_id: id, amount, due_date }) {
+    const { words, money } = await mandateInWords(ctx, id);
+    return `Debits MYR ${amount} under ${words}, ${due_date === undefined ? "today" : `due ${due_date}`}. ${money}`;
   },
 });
 
@@ -76,7 +79,6 @@ const changePayment = tool({
   description:
     "kind retry: repeats a debit now that failed for lack of funds or by a system fault, or makes one that was skipped; takes money and counts as an attempt. kind cancel: cancels one that is scheduled or waits for its next attempt. Ask the person first.",
   operations: Object.values(PAYMENT_CHANGES),
-  brief_output: true,
   is_destructive: true,
   is_open_world: true,
   takes_request_id: true,
@@ -84,6 +86,12 @@ const changePayment = tool({
   input: {
     payment_id: describe(Id, "The payment's id"),
     kind: describe(oneOf(["retry", "cancel"]), "What to do"),
+  },
+  async asks(ctx, { payment_id: id, kind }) {
+    if (kind === "cancel") return null;
+    const { mandate_id: of_mandate, amount, due_date } = await call(ctx, getMandatePayment, { id });
+    const { words, money } = await mandateInWords(ctx, of_mandate);
+    return `Debits MYR ${amount} of ${due_date} again, under ${words}. ${money}`;
   },
   output: dataOf(MandatePayment),
   run: (ctx, { payment_id: id, kind }) => data(call(ctx, PAYMENT_CHANGES[kind], { id })),

@@ -35,7 +35,6 @@ const saveProduct = tool({
   description:
     "Creates an e-mandate product, or replaces the one that emandate_product_id names: then send every field. Existing mandates keep their terms. To retire a product, replace it with is_active false.",
   ...saver("emandate_product_id", createEmandateProduct, updateEmandateProduct),
-  brief_output: true,
   takes_request_id: true,
   input: {
     emandate_product_id: Type.Optional(describe(Id, "The product to replace; omit it to create one")),

@@ -2,22 +2,24 @@ import type { Context } from "../../app/context.ts";
 import { readTx } from "../../app/transaction.ts";
 import type { Feature } from "../../billing/features/model.ts";
 import type { Meter } from "../../billing/meters/model.ts";
-import { findMeter } from "../../billing/meters/queries.ts";
 import { listZones } from "../../billing/subscriptions/queries.ts";
 import { invalid } from "../../core/errors.ts";
 import { compare, type Decimal, readDecimal, toBig } from "../../core/money.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
 import { instant, iso } from "../../core/time.ts";
+import { findIfUncertain } from "../../tenancy/companies/queries.ts";
 import {
   type EntitledSubscription,
-  findEntitledByExternalId,
-  findFeatureByCode,
+  listBookedGrants,
   listOwn,
+  listRecordedAround,
 } from "../grants/queries.ts";
 import { grantedOf } from "../grants/rules.ts";
+import { listSpendLimits, type StoredSpendLimit } from "../spend_limits/queries.ts";
 import { type SubscriptionLimit, totalsOf, usedAt } from "./limit_totals.ts";
 import type { CheckedUsage, CheckUsage, Reason } from "./model.ts";
-import { decide, type Decision, remainingOf } from "./rules.ts";
+import { findNamed } from "./queries.ts";
+import { decide, decideSpend, type Decision, remainingOf } from "./rules.ts";
 
 type CheckContext = Pick<Context, "limits" | "usage" | "actor" | "now" | "store">;
 
@@ -29,6 +31,7 @@ export interface Question {
   readonly group: Readonly<Record<string, string>>;
   readonly zones: ZoneTimeline;
   readonly limits: readonly SubscriptionLimit[];
+  readonly spend_limits: readonly StoredSpendLimit[];
   /** Why it is refused whatever was used. */
   readonly refused: Reason | null;
 }
@@ -37,18 +40,18 @@ export interface Question {
 export async function readQuestion(ctx: CheckContext, input: CheckUsage): Promise<Question> {
   const tx = readTx(ctx);
   const units = readUnits(input.units ?? "1");
-  const [subscription, feature, zones] = await Promise.all([
-    findEntitledByExternalId(tx, input.external_subscription_id),
-    findFeatureByCode(tx, input.feature),
-    listZones(tx),
-  ]);
-  if (!subscription) throw invalid("/external_subscription_id", "names no subscription of this company");
+  const { external_subscription_id: external_id, feature: code } = input;
+  const [named, zones] = await Promise.all([findNamed(tx, { external_id, feature: code }), listZones(tx)]);
+  if (!named) throw invalid("/external_subscription_id", "names no subscription of this company");
+  const { subscription, feature, meter } = named;
   if (!feature) throw invalid("/feature", "names no feature of this company");
-  const [own, meter] = await Promise.all([
-    listOwn(tx, subscription.id),
-    feature.meter_id === null ? undefined : findMeter(tx, feature.meter_id),
+  const [recorded, own, booked, spend_limits] = await Promise.all([
+    listRecordedAround(tx, subscription.id),
+    named.has_own ? listOwn(tx, subscription.id) : [],
+    named.has_booked ? listBookedGrants(tx, subscription.id) : [],
+    named.has_spend_limits ? listSpendLimits(tx, subscription.id) : [],
   ]);
-  const granted = grantedOf(subscription.billing_model.entitlements, own).filter(
+  const granted = grantedOf(subscription.billing_model.entitlements, own, booked).filter(
     (entitlement) => entitlement.enabled && entitlement.feature === feature.code,
   );
   const { group = {} } = input;
@@ -57,35 +60,41 @@ export async function readQuestion(ctx: CheckContext, input: CheckUsage): Promis
     throw invalid("/reserve_s", `must be left out: feature ${feature.code} is of kind ${feature.kind}`);
   const limits =
     feature.kind === "limit"
-      ? granted.map((entitlement) => ({ subscription, feature, meter: meter ?? null, entitlement }))
+      ? granted.map((entitlement) => ({ subscription, feature, meter, entitlement, recorded }))
       : [];
-  const missing = limits.find(({ entitlement: { per } }) => per !== null && group[per] === undefined);
+  const missing = limits.find(({ entitlement: { per } }) => per !== null && valueIn(group, per) === null);
   if (missing) throw invalid("/group", `must name ${missing.entitlement.per}: a limit is per value of it`);
   const refused = refusalOf(subscription, granted.length > 0, ctx.now);
-  return { subscription, feature, units, group, zones, limits, refused };
+  return { subscription, feature, units, group, zones, limits, spend_limits, refused };
 }
 
 /** Decides by the totals and holds of this turn of the loop, and calls `then` in the same turn. */
 export async function answer<T>(
   ctx: CheckContext,
-  { limits, zones, group, units, refused }: Question,
+  { subscription, limits, spend_limits, zones, group, units, refused }: Question,
   then: (decision: Decision) => T,
 ): Promise<T> {
   if (refused !== null) return then({ allowed: false, reason: refused, shown: null, certain: true });
   const totals = await totalsOf(ctx, zones, limits);
-  const used = limits.map((limit, i) =>
-    usedAt(
-      ctx,
-      limit,
-      totals[i] ?? null,
-      limit.entitlement.per === null ? null : (group[limit.entitlement.per] ?? null),
-    ),
-  );
-  return then(decide(used, units, IF_UNCERTAIN));
+  const used = () =>
+    limits.map((limit, i) =>
+      usedAt(
+        ctx,
+        limit,
+        totals[i] ?? null,
+        limit.entitlement.per === null ? null : valueIn(group, limit.entitlement.per),
+      ),
+    );
+  const spent = () => ctx.limits.spending.at(subscription.id, ctx.now.epochMilliseconds)?.amount ?? null;
+  const is_certain =
+    used().every(({ certain }) => certain) && (spend_limits.length === 0 || spent() !== null);
+  const if_uncertain = is_certain ? "deny" : await findIfUncertain(readTx(ctx));
+  return then(decideSpend(decide(used(), units, if_uncertain), spend_limits, spent(), if_uncertain));
 }
 
-/** While totals are not certain, checks refuse: a hard limit is never passed. */
-const IF_UNCERTAIN = "deny";
+/** The value of a group key that a check names. Any key may be one, such as constructor. */
+const valueIn = (group: Question["group"], key: string) =>
+  (Object.hasOwn(group, key) ? group[key] : undefined) ?? null;
 
 /** A decision on the wire; with the units of a reservation that it has made. */
 export function toAnswer(
@@ -129,7 +138,7 @@ function readUnits(given: string | number): Decimal {
 }
 
 /** Errors: invalid for a key that is none of the meter's. */
-function checkGroup(group: Readonly<Record<string, string>>, meter: Meter | undefined): void {
+function checkGroup(group: Readonly<Record<string, string>>, meter: Meter | null): void {
   const keys = meter?.group_keys ?? [];
   const unknown = Object.keys(group).find((key) => !keys.includes(key));
   if (unknown === undefined) return;

@@ -4,9 +4,9 @@ import type { Entitlement } from "../../billing/features/entitlement_model.ts";
 import type { Feature } from "../../billing/features/model.ts";
 import type { Meter } from "../../billing/meters/model.ts";
 import { scopeOf } from "../../core/access.ts";
-import type { ZoneTimeline } from "../../core/periods.ts";
+import type { Bounds, ZoneTimeline } from "../../core/periods.ts";
 import { instant, withTimeout } from "../../core/time.ts";
-import type { MeterTerms } from "../../usage_store/meter.ts";
+import { ALL_USAGE, type MeterTerms } from "../../usage_store/meter.ts";
 import type { Watch, WatchedTotals } from "../../usage_store/running_totals.ts";
 import type { EntitledSubscription } from "../grants/queries.ts";
 import { calendarOf, nameOf } from "../grants/windows.ts";
@@ -20,29 +20,22 @@ export interface SubscriptionLimit {
   /** Null: all usage. */
   readonly meter: Meter | null;
   readonly entitlement: Entitlement;
+  /** Bounds on record of the subscription's billing periods around now. */
+  readonly recorded: readonly Bounds[];
 }
-
-/** What counts where a feature has no meter. */
-const ALL_USAGE: MeterTerms = {
-  aggregation: "sum",
-  value: [{ key: "usage", times: "1" }],
-  filters: [],
-  percentile: null,
-  carry_over: false,
-};
 
 /** The watch of a limit, from now on; null for a limit that no window cuts. */
 export function watchOf(
   company_id: number,
   zones: ZoneTimeline,
-  { subscription, meter, entitlement }: SubscriptionLimit,
+  { subscription, meter, entitlement, recorded }: SubscriptionLimit,
   now: Temporal.Instant,
 ): (Watch & { readonly key: string }) | null {
   const { window, per } = entitlement;
   if (window === null) return null;
   const { id: subscription_id, started_at, billing_anchor_day } = subscription;
   const since_ms = instant(started_at).epochMilliseconds;
-  const place = { zones, billing_anchor_day, since_ms };
+  const place = { zones, billing_anchor_day, since_ms, recorded };
   const terms = meter === null ? ALL_USAGE : termsOf(meter);
   const name = nameOf(window, place);
   return {
@@ -52,8 +45,8 @@ export function watchOf(
     meter: terms,
     per,
     since_ms,
-    // A call that began a moment earlier may ask in the window before.
-    from_ms: Math.max(now.epochMilliseconds - LIMITS.slow_call_ms, since_ms),
+    // Alerts ask in the window before too, for a while; and so may a call that began a moment earlier.
+    from_ms: Math.max(now.epochMilliseconds - LIMITS.alert_late_ms, since_ms),
     calendar: lazily(name, () => calendarOf(window, place)),
   };
 }
@@ -85,7 +78,7 @@ export function usedAt(
   const held: HeldScope = {
     subscription_id: subscription.id,
     feature_id: feature.id,
-    per: per === null || value === null ? null : { key: per, value },
+    per: per === null ? null : { key: per, value: value ?? "" },
   };
   const total =
     totals === null ? { quantity: "0", certain: true } : totals.at(now_ms, per === null ? undefined : value);
@@ -94,7 +87,8 @@ export function usedAt(
     limit,
     hard,
     used: total.quantity,
-    reserved: limits.heldAt(now_ms, held),
+    // Nothing can be held of what has no value of the key: a check names one.
+    reserved: per !== null && value === null ? "0" : limits.heldAt(now_ms, held),
     certain: total.certain,
     resets_ms: end_ms,
   };

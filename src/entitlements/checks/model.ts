@@ -6,7 +6,7 @@ import { At, nullable, oneOf, strict, textUpTo } from "../../core/schema.ts";
 import { LIMITS } from "../limits.ts";
 
 /** Why a check refuses, or of what it tells. */
-const REASONS = ["no_feature", "limit", "subscription_ended"] as const;
+const REASONS = ["no_feature", "limit", "spend_limit", "uncertain", "subscription_ended"] as const;
 export type Reason = (typeof REASONS)[number];
 
 const Text = textUpTo(SHARED_LIMITS.name_length);
@@ -31,14 +31,36 @@ export const CheckUsage = strict(
       }),
     ),
   },
-  { title: "CheckUsage" },
+  {
+    title: "CheckUsage",
+    examples: [
+      {
+        external_subscription_id: "acme-api",
+        feature: "output_tokens",
+        units: "2000",
+        group: { model: "small" },
+      },
+      {
+        external_subscription_id: "acme-api",
+        feature: "output_tokens",
+        units: "2000",
+        group: { model: "small" },
+        reserve_s: 60,
+      },
+    ],
+  },
 );
 export type CheckUsage = Static<typeof CheckUsage>;
 
 export const CheckedUsage = Type.Object(
   {
     allowed: Type.Boolean(),
-    reason: nullable(oneOf(REASONS, "why not; limit also where a soft limit is passed, which allows")),
+    reason: nullable(
+      oneOf(
+        REASONS,
+        "why not; limit and spend_limit also where a soft one is passed, which allows. uncertain: what was used is not known yet, and the company's if_uncertain is deny",
+      ),
+    ),
     limit: nullable({
       ...DecimalText,
       description: "of the limit that decides; null: none, or without a bound",
@@ -58,7 +80,8 @@ export const CheckedUsage = Type.Object(
       }),
     ),
     certain: Type.Boolean({
-      description: "false while stored usage is being counted, shortly after a start",
+      description:
+        "whether what was used is known; false while stored usage is being counted, shortly after a start",
     }),
   },
   { title: "CheckedUsage" },

@@ -36,10 +36,38 @@ export function decide(
 ): Decision {
   const over = limits.filter((limit) => !fits(limit, units));
   const shown = over.find(({ hard }) => hard) ?? over[0] ?? tightest(limits);
-  if (limits.some(({ certain }) => !certain))
-    return { allowed: if_uncertain === "allow", reason: null, shown, certain: false };
+  if (limits.some(({ certain }) => !certain)) return { ...unknown(if_uncertain), shown };
   if (over.length === 0) return { allowed: true, reason: null, shown, certain: true };
   return { allowed: over.every(({ hard }) => !hard), reason: "limit", shown, certain: true };
+}
+
+/** A limit on what a subscription comes to. */
+interface SpendLimit {
+  readonly amount: Decimal;
+  readonly hard: boolean;
+}
+
+/**
+ * A decision, and then that of the spend limits: what has come to a hard one goes on no more, of a soft one it is told.
+ * `spent` is null while the running charges are not known: then `if_uncertain` decides. Decision 0252.
+ */
+export function decideSpend(
+  decision: Decision,
+  limits: readonly SpendLimit[],
+  spent: Decimal | null,
+  if_uncertain: "allow" | "deny",
+): Decision {
+  if (!decision.allowed || limits.length === 0) return decision;
+  if (spent === null) return { ...decision, ...unknown(if_uncertain) };
+  const reached = limits.filter(({ amount }) => compare(spent, amount) >= 0);
+  if (reached.some(({ hard }) => hard)) return { ...decision, allowed: false, reason: "spend_limit" };
+  return reached.length === 0 ? decision : { ...decision, reason: decision.reason ?? "spend_limit" };
+}
+
+/** What is decided while nobody knows what was used. */
+function unknown(if_uncertain: "allow" | "deny"): Omit<Decision, "shown"> {
+  const allowed = if_uncertain === "allow";
+  return { allowed, reason: allowed ? null : "uncertain", certain: false };
 }
 
 function fits({ limit, used, reserved }: UsedLimit, units: Decimal): boolean {

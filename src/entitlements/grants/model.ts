@@ -7,7 +7,7 @@ import { Code } from "../../billing/meters/model.ts";
 import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
 
 /** Where an entitlement comes from. */
-export const SOURCES = ["billing_model", "subscription"] as const;
+export const SOURCES = ["billing_model", "subscription", "add_on"] as const;
 
 const use = {
   used: DecimalText,
@@ -21,7 +21,10 @@ export const EntitlementUse = Type.Object(
   {
     ...Entitlement.properties,
     kind: oneOf(FEATURE_KINDS),
-    source: oneOf(SOURCES, "whose it is: the subscription's own take the place of its billing model's"),
+    source: oneOf(
+      SOURCES,
+      "whose it is: the subscription's own take the place of its billing model's, and booked add-ons add to either",
+    ),
     ...Type.Partial(Type.Object(use)).properties,
     resets_at: Type.Optional(nullable(At)),
     groups: Type.Optional(
@@ -49,7 +52,18 @@ export const SetEntitlement = strict(
       }),
     ),
   },
-  { title: "SetEntitlement" },
+  {
+    title: "SetEntitlement",
+    examples: [
+      { limit: "1000000", window: "month", hard: true },
+      {
+        entitlements: [
+          { limit: "1000000", window: "month", hard: true },
+          { limit: "50000", window: "hour", per: "model" },
+        ],
+      },
+    ],
+  },
 );
 export type SetEntitlement = Static<typeof SetEntitlement>;
 

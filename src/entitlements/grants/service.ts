@@ -8,19 +8,19 @@ import type { Feature } from "../../billing/features/model.ts";
 import { findFeatures } from "../../billing/features/queries.ts";
 import { findMeters } from "../../billing/meters/queries.ts";
 import { listZones } from "../../billing/subscriptions/queries.ts";
+import { nextTurn, ROWS_A_TURN, sortInterleaved } from "../../core/chunk.ts";
 import { invalid, notFound, orNotFound } from "../../core/errors.ts";
 import { FieldErrors } from "../../core/field_errors.ts";
-import { compare } from "../../core/money.ts";
 import { ById, Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import { Type } from "@sinclair/typebox";
-import type { WatchedTotals } from "../../usage_store/running_totals.ts";
+import type { GroupTotal, WatchedTotals } from "../../usage_store/running_totals.ts";
 import { type SubscriptionLimit, totalsOf, usedAt } from "../checks/limit_totals.ts";
 import { remainingOf } from "../checks/rules.ts";
 import { LIMITS } from "../limits.ts";
 import { EntitlementUse, RemoveEntitlement, SetEntitlement } from "./model.ts";
 import * as queries from "./queries.ts";
-import { type Granted, grantedOf } from "./rules.ts";
+import { type Granted, grantedOf, largestFirst } from "./rules.ts";
 
 /** Lists a subscription's entitlements with their use. Errors: not_found, for a client user also when it is another client's. */
 export const listEntitlements = operation({
@@ -31,7 +31,11 @@ export const listEntitlements = operation({
   async run(ctx, { id }) {
     const tx = readTx(ctx);
     const subscription = orNotFound(await queries.findEntitled(tx, id), "Subscription", id);
-    const granted = grantedOf(subscription.billing_model.entitlements, await queries.listOwn(tx, id));
+    const granted = grantedOf(
+      subscription.billing_model.entitlements,
+      await queries.listOwn(tx, id),
+      await queries.listBookedGrants(tx, id),
+    );
     const codes = [...new Set(granted.map(({ feature }) => feature))];
     const features = new Map(
       (await queries.listFeaturesByCode(tx, codes)).map((feature) => [feature.code, feature]),
@@ -40,27 +44,30 @@ export const listEntitlements = operation({
       tx,
       [...features.values()].flatMap(({ meter_id }) => meter_id ?? []),
     );
+    const recorded = await queries.listRecordedAround(tx, id);
     const known = granted.flatMap((entitlement) => {
       const feature = features.get(entitlement.feature);
       if (feature === undefined) return [];
       const meter = feature.meter_id === null ? null : (meters.get(feature.meter_id) ?? null);
-      return [{ entitlement, feature, meter, subscription }];
+      return [{ entitlement, feature, meter, subscription, recorded }];
     });
     const limits = known.filter(({ feature }) => feature.kind === "limit");
     const totals = await totalsOf(ctx, await listZones(tx), limits);
     const total_of = new Map(limits.map((limit, i) => [limit, totals[i] ?? null]));
-    return known.map((row) => toUse(ctx, row, total_of.get(row)));
+    const uses: EntitlementUse[] = [];
+    for (const row of known) uses.push(await toUse(ctx, row, total_of.get(row)));
+    return uses;
   },
 });
 
 type KnownLimit = SubscriptionLimit & { readonly entitlement: Granted; readonly feature: Feature };
 
 /** `totals` is undefined of what is no limit. */
-function toUse(
+async function toUse(
   ctx: Pick<Context, "limits" | "now">,
   limit: KnownLimit,
   totals: WatchedTotals | null | undefined,
-): EntitlementUse {
+): Promise<EntitlementUse> {
   const row = { ...limit.entitlement, kind: limit.feature.kind };
   if (totals === undefined) return row;
   const useOf = (group: string | null) => {
@@ -72,17 +79,21 @@ function toUse(
     const { resets_ms, ...use } = useOf(null);
     return { ...row, ...use, resets_at: resetsAt(resets_ms) };
   }
-  const groups = totals
-    .groupsAt(ctx.now.epochMilliseconds)
-    .toSorted((a, b) => compare(b.quantity, a.quantity))
-    .slice(0, LIMITS.listed_groups)
-    .map(({ group }) => {
-      const { resets_ms: _, ...use } = useOf(group);
-      return { group, ...use };
-    });
-  const end_ms =
-    limit.entitlement.window === "life" ? null : totals.watch.calendar.at(ctx.now.epochMilliseconds).end_ms;
+  const now_ms = ctx.now.epochMilliseconds;
+  const groups = (await largestGroups(totals, now_ms)).map(({ group }) => {
+    const { resets_ms: _, ...use } = useOf(group);
+    return { group, ...use };
+  });
+  const end_ms = limit.entitlement.window === "life" ? null : totals.watch.calendar.at(now_ms).end_ms;
   return { ...row, groups, resets_at: resetsAt(end_ms) };
+}
+
+/** Those of the groups that are listed, the largest first. Of thousands, others have a turn between some and some. */
+async function largestGroups(totals: WatchedTotals, now_ms: number): Promise<GroupTotal[]> {
+  const groups: GroupTotal[] = [];
+  for (const total of totals.groupsAt(now_ms)) if (groups.push(total) % ROWS_A_TURN === 0) await nextTurn();
+  const sorted = await sortInterleaved(groups, (a, b) => largestFirst(a.quantity, b.quantity), ROWS_A_TURN);
+  return sorted.slice(0, LIMITS.listed_groups);
 }
 
 function resetsAt(ms: number | null): string | null {

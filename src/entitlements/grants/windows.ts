@@ -1,4 +1,4 @@
-import { periodContaining, type ZoneTimeline } from "../../core/periods.ts";
+import { type Bounds, periodContaining, type ZoneTimeline } from "../../core/periods.ts";
 import type { Calendar, TotalWindow } from "../../usage_store/running_totals.ts";
 import type { Entitlement } from "../../billing/features/entitlement_model.ts";
 
@@ -10,12 +10,14 @@ export interface WindowPlace {
   readonly billing_anchor_day: number;
   /** The start of the subscription. */
   readonly since_ms: number;
+  /** Bounds on record of billing periods around the instants that are asked. */
+  readonly recorded: readonly Bounds[];
 }
 
 /** After every timestamp that can be stored. */
 const END_OF_LIFE_MS = 253_402_300_800_000;
 
-/** The windows of a kind: hours, days and weeks of the company's present zone, billing periods, or all time. */
+/** The windows of a kind: hours, days and weeks of the company's present zone, billing periods as their records have them, or all time. */
 export function calendarOf(window: Window, place: WindowPlace): Calendar {
   const cut = CUTS[window](place);
   let last: TotalWindow | undefined;
@@ -30,11 +32,36 @@ export function calendarOf(window: Window, place: WindowPlace): Calendar {
 }
 
 /** The name of a calendar: equal windows have an equal one. */
-export function nameOf(window: Window, { zones, billing_anchor_day, since_ms }: WindowPlace): string {
+export function nameOf(window: Window, place: WindowPlace): string {
+  const { zones, since_ms } = place;
   if (window === "life") return `life ${since_ms}`;
   if (window !== "month") return `${window} ${zoneOf(zones)}`;
+  const bounds = place.recorded.map((one) => boundsName(one, place)).join("");
+  return `month ${monthsName(place)}${bounds}`;
+}
+
+type Months = Pick<WindowPlace, "zones" | "billing_anchor_day">;
+
+function monthsName({ zones, billing_anchor_day }: Months): string {
   const history = zones.map(({ timezone, from }) => `${timezone} ${from?.epochMilliseconds ?? ""}`);
-  return `month ${billing_anchor_day} ${history.join(", ")}`;
+  return `${billing_anchor_day} ${history.join(", ")}`;
+}
+
+/** The names of bounds that were met: few, since subscriptions share them. */
+const bounds_names = new Map<string, string>();
+const MAX_NAMES = 10_000;
+
+/** Nothing for bounds that the zones cut too, as almost all: a closed month must not make another calendar. */
+function boundsName(bounds: Bounds, place: Months): string {
+  const [from, to] = [bounds.from.epochMilliseconds, bounds.to.epochMilliseconds];
+  const key = `${from} ${to} ${monthsName(place)}`;
+  const known = bounds_names.get(key);
+  if (known !== undefined) return known;
+  const cut = periodContaining(bounds.from, place.billing_anchor_day, place.zones);
+  const name = cut.from.equals(bounds.from) && cut.to.equals(bounds.to) ? "" : `; ${from} to ${to}`;
+  if (bounds_names.size >= MAX_NAMES) bounds_names.clear();
+  bounds_names.set(key, name);
+  return name;
 }
 
 const CUTS: Record<Window, (place: WindowPlace) => (ms: number) => TotalWindow> = {
@@ -53,12 +80,13 @@ const CUTS: Record<Window, (place: WindowPlace) => (ms: number) => TotalWindow> 
       return daysFrom(day.subtract({ days: day.dayOfWeek - 1 }).startOfDay(), 7);
     },
   month:
-    ({ zones, billing_anchor_day }) =>
+    ({ zones, billing_anchor_day, recorded }) =>
     (ms) => {
       const { from, to } = periodContaining(
         Temporal.Instant.fromEpochMilliseconds(ms),
         billing_anchor_day,
         zones,
+        recorded,
       );
       return windowOf(from.epochMilliseconds, to.epochMilliseconds);
     },

@@ -5,8 +5,11 @@ import type { Decimal } from "../../core/money.ts";
 import type { Store } from "../../store/store.ts";
 import type { UsageStore } from "../../usage_store/port.ts";
 import type { Watch, WatchedTotals } from "../../usage_store/running_totals.ts";
+import { LIMITS } from "../limits.ts";
 import { deleteReservations, listReservations } from "../reservations/queries.ts";
+import { ChangedSubscriptions } from "./changes.ts";
 import { Holds } from "./holds.ts";
+import { RatedSpending } from "./spending.ts";
 
 /** What the state of limits needs of a process. */
 interface Services {
@@ -20,6 +23,8 @@ interface Services {
 /** A process's totals and holds. Decision 0236. */
 export class ProcessLimits implements LiveLimits {
   readonly #services: Services;
+  readonly spending = new RatedSpending();
+  readonly changes = new ChangedSubscriptions();
   readonly #holds = new Holds();
   readonly #totals = new Map<string, WatchedTotals>();
   /** Holds whose events are stored, and whose rows are there still. */
@@ -28,8 +33,12 @@ export class ProcessLimits implements LiveLimits {
 
   constructor(services: Services) {
     this.#services = services;
-    services.usage.running_totals.listen(({ company_id, id }) => {
-      if (this.#holds.count(company_id) > 0) this.settle(company_id, [id]);
+    services.usage.running_totals.listen(({ company_id, subscription_id, id }) => {
+      this.spending.note(subscription_id);
+      this.changes.note(company_id, subscription_id);
+      // An event under another subscription's reservation is refused; one that came past that takes nothing from it.
+      if (this.#holds.find(company_id, id)?.subscription_id === subscription_id)
+        this.settle(company_id, [id]);
     });
   }
 
@@ -39,18 +48,24 @@ export class ProcessLimits implements LiveLimits {
     const rows = await listReservations(store.read);
     for (const [company_id, holds] of Map.groupBy(rows, (hold) => hold.company_id)) {
       const ids = holds.map(({ reservation_id }) => reservation_id);
-      const last_seq = await usage.lastSeq(company_id, usage_query_timeout_ms);
-      const query = { company_id, ids, last_seq };
-      const stored = new Set(await usage.findUnerased(query, ids.length, usage_query_timeout_ms));
-      for (const hold of holds) if (!stored.has(hold.reservation_id)) this.#holds.add(hold);
-      if (stored.size > 0) await store.tx((q) => deleteReservations(q, company_id, [...stored]));
+      const stored = await usage.findStored(company_id, ids, usage_query_timeout_ms);
+      const subscriptions = new Map(stored.map(({ id, subscription_id }) => [id, subscription_id]));
+      // An event of another subscription settles nothing, also here.
+      const settled: string[] = [];
+      for (const hold of holds) {
+        if (subscriptions.get(hold.reservation_id) === hold.subscription_id)
+          settled.push(hold.reservation_id);
+        else this.#holds.add(hold);
+      }
+      if (settled.length > 0) await store.tx((q) => deleteReservations(q, company_id, settled));
     }
   }
 
   totalsOf(watches: readonly (Watch & { readonly key: string })[]): WatchedTotals[] {
     const missing = [...new Map(watches.map((watch) => [watch.key, watch])).values()].filter(
-      ({ key }) => !this.#totals.has(key),
+      ({ key, from_ms }) => !this.#reaches(key, from_ms),
     );
+    this.forget(missing.map(({ key }) => key));
     if (missing.length > 0) {
       const opened = this.#services.usage.running_totals.watch(missing);
       for (const [i, { key }] of missing.entries()) {
@@ -59,6 +74,12 @@ export class ProcessLimits implements LiveLimits {
       }
     }
     return watches.flatMap(({ key }) => this.#totals.get(key) ?? []);
+  }
+
+  /** Whether there are totals from an instant on: not of windows before, to which a clock that was set back returns. */
+  #reaches(key: string, from_ms: number): boolean {
+    const totals = this.#totals.get(key);
+    return totals !== undefined && totals.floor_ms <= from_ms;
   }
 
   watchedKeys(company_id: number): string[] {
@@ -105,7 +126,7 @@ export class ProcessLimits implements LiveLimits {
     this.#is_deleting = true;
     try {
       while (this.#settled.length > 0) {
-        const settled = this.#settled.splice(0);
+        const settled = this.#settled.splice(0, LIMITS.ended_batch);
         const companies = Map.groupBy(settled, ({ company_id }) => company_id);
         await store.tx(async (q) => {
           for (const [company_id, holds] of companies)

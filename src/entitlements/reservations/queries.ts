@@ -1,7 +1,7 @@
-import { and, eq, lte } from "drizzle-orm";
+import { and, eq, lte, sql } from "drizzle-orm";
 import type { Hold } from "../../app/live_limits.ts";
 import { instant, iso } from "../../core/time.ts";
-import { textIn } from "../../store/expressions.ts";
+import { filterOnly, textIn } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -44,7 +44,7 @@ export async function listEnded({ q, scope, now }: ReadTx, limit: number): Promi
   const t = q.use(reservationTable);
   const rows = await selectRows(q, t, {
     columns: { reservation_id: t.reservation_id },
-    where: and(eq(t.company_id, scope.company_id), lte(t.expires_at, iso(now))),
+    where: and(filterOnly(eq(t.company_id, scope.company_id)), lte(t.expires_at, iso(now))),
     limit,
   });
   return rows.map(({ reservation_id }) => reservation_id);
@@ -54,7 +54,8 @@ export async function listEnded({ q, scope, now }: ReadTx, limit: number): Promi
 export async function listCompaniesWithEnded(q: Reads, now: Temporal.Instant): Promise<number[]> {
   const t = q.use(reservationTable);
   const rows = await q
-    .selectDistinct({ company_id: t.company_id })
+    // By its sign SQLite knows the column no more, and looks for the ends, not for each company.
+    .selectDistinct({ company_id: sql<number>`+${t.company_id}`.mapWith(Number) })
     .from(t)
     .where(lte(t.expires_at, iso(now)));
   return rows.map(({ company_id }) => company_id);

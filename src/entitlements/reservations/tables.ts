@@ -23,5 +23,7 @@ export const reservationTable = (k: ColumnKit) =>
     (t) => [
       k.uniqueIndex("usage_reservations_id").on(t.company_id, t.reservation_id),
       k.index("usage_reservations_subscription").on(t.subscription_id),
+      // What has ended is looked for every few seconds.
+      k.index("usage_reservations_end").on(t.expires_at, t.company_id),
     ],
   );

@@ -3,11 +3,11 @@ import { ENVIRONMENTS } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS as FORM_LIMITS } from "../../forms/limits.ts";
 import { LIMITS } from "../limits.ts";
+import { InstantText, rangeFields } from "../../core/instants.ts";
 import {
   At,
   Email,
   Id,
-  InstantText,
   Name,
   nullable,
   oneOf,
@@ -260,7 +260,6 @@ export const ListLoanApplications = strict({
   status: Type.Optional(oneOf(APPLICATION_STATUSES)),
   program_id: Type.Optional(Id),
   search: Type.Optional(Search),
-  from: Type.Optional(InstantText),
-  to: Type.Optional(InstantText),
+  ...rangeFields,
   ...pageFields,
 });

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { InvalidBody } from "../../http/errors.ts";
-import { route, routes } from "../../http/route.ts";
+import { lendingRoutes, route, routes } from "../../http/route.ts";
 import { Missing } from "./model.ts";
 import {
   approveLoanApplication,
@@ -32,7 +32,7 @@ const SubmissionRefused = Type.Object(
 const FILTERS =
   "One page, newest first. search matches references and borrowers' names; from (inclusive) and to (exclusive) filter by created_at. IC numbers are masked.";
 
-export const lenderApplicationRoutes = routes({ tag: "Lending", admits: "lender" }, [
+const lenderRows = [
   route("GET /lender/applications", listLoanApplications, {
     summary: "List loan applications",
     description: `${FILTERS} Drafts are not listed.`,
@@ -68,7 +68,10 @@ export const lenderApplicationRoutes = routes({ tag: "Lending", admits: "lender"
     description: "From status accepted. disbursed_at defaults to now and cannot be in the future.",
     errors: [409],
   }),
-]);
+];
+
+export const lenderApplicationRoutes = routes({ tag: "Lending", admits: "lender" }, lenderRows);
+export const lendingApplicationRoutes = lendingRoutes(lenderRows);
 
 export const agentApplicationRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/applications", listAgentApplications, {

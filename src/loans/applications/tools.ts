@@ -220,6 +220,11 @@ const disburseApplication = loanTool({
     reference: describe(disburseLoanApplication.input.properties.reference, "The payment's reference"),
     disbursed_at: describe(disburseLoanApplication.input.properties.disbursed_at, "Default: now"),
   },
+  async asks(ctx, { application_id: id, reference: paid_under }) {
+    const { reference, borrower, offer, program_snapshot } = await call(ctx, getLoanApplication, { id });
+    const amount = offer === null ? "" : ` ${program_snapshot.currency} ${offer.amount}`;
+    return `Records that the loan${amount} of ${reference} was paid out to ${borrower.name}, as ${paid_under}. It can't be undone.`;
+  },
 });
 
 export const loanApplicationTools = [

@@ -1,4 +1,4 @@
-import { route, routes } from "../../http/route.ts";
+import { lendingRoutes, route, routes } from "../../http/route.ts";
 import {
   createConsentDefinition,
   createConsentDefinitionVersion,
@@ -12,7 +12,7 @@ import {
 
 const WHOLE = "The whole list, or one page when page or limit is given.";
 
-export const lenderConsentDefinitionRoutes = routes({ tag: "Lending", admits: "lender" }, [
+const lenderRows = [
   route("GET /lender/consent-definitions", listConsentDefinitions, {
     summary: "List consent definitions",
     description: `By code, locale and version, newest version first. ${WHOLE}`,
@@ -47,7 +47,10 @@ export const lenderConsentDefinitionRoutes = routes({ tag: "Lending", admits: "l
     status: 201,
     errors: [409],
   }),
-]);
+];
+
+export const lenderConsentDefinitionRoutes = routes({ tag: "Lending", admits: "lender" }, lenderRows);
+export const lendingConsentDefinitionRoutes = lendingRoutes(lenderRows);
 
 export const agentConsentDefinitionRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/consent-definitions", listPublishedConsentDefinitions, {

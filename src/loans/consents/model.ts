@@ -2,17 +2,8 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import ipaddr from "ipaddr.js";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
-import {
-  At,
-  Id,
-  InstantText,
-  nullable,
-  oneOf,
-  pageFields,
-  strict,
-  textUpTo,
-  trimmedText,
-} from "../../core/schema.ts";
+import { InstantText } from "../../core/instants.ts";
+import { At, Id, nullable, oneOf, pageFields, strict, textUpTo, trimmedText } from "../../core/schema.ts";
 
 export const CONSENT_STATUSES = ["granted", "revoked", "expired"] as const;
 export type ConsentStatus = (typeof CONSENT_STATUSES)[number];

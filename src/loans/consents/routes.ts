@@ -1,4 +1,4 @@
-import { route, routes } from "../../http/route.ts";
+import { lendingRoutes, route, routes } from "../../http/route.ts";
 import { grantConsent, listConsents, listOwnConsents, revokeConsent } from "./service.ts";
 
 const LIST = {
@@ -6,9 +6,10 @@ const LIST = {
   description: "The whole list, or one page when page or limit is given.",
 };
 
-export const lenderConsentRoutes = routes({ tag: "Lending", admits: "lender" }, [
-  route("GET /lender/applications/:id/consents", listConsents, LIST),
-]);
+const lenderRows = [route("GET /lender/applications/:id/consents", listConsents, LIST)];
+
+export const lenderConsentRoutes = routes({ tag: "Lending", admits: "lender" }, lenderRows);
+export const lendingConsentRoutes = lendingRoutes(lenderRows);
 
 export const agentConsentRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/applications/:id/consents", listOwnConsents, LIST),

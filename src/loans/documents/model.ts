@@ -1,8 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Context } from "../../app/context.ts";
 import { LIMITS } from "../limits.ts";
 import { ENVIRONMENTS } from "../../core/access.ts";
-import type { Reads } from "../../store/store.ts";
 import { At, Id, nullable, oneOf, pageFields, strict, textUpTo } from "../../core/schema.ts";
 import { DOCUMENT_TYPES } from "../programs/model.ts";
 
@@ -60,13 +58,6 @@ export const ListDocuments = strict({ id: Id, ...pageFields });
 
 /** The fields of an upload beside the file. */
 export const UploadFields = strict({ type: oneOf(DOCUMENT_TYPES) });
-
-/** An upload: the request with its unread body, and a way to authenticate it again in a transaction. */
-export const UploadDocument = Type.Unsafe<{
-  id: number;
-  request: Request;
-  renew: (q: Reads) => Promise<Pick<Context, "actor" | "now">>;
-}>(Type.Any());
 
 /** The parts of the multipart body, for the documentation. */
 export const UploadBody = strict(

@@ -1,7 +1,7 @@
 import { call } from "../../app/operation.ts";
 import { ById } from "../../core/schema.ts";
 import { answers, attachment, data, dataOf, documentedOnly, ErrorBody } from "../../http/responses.ts";
-import { endpoint, route, routes } from "../../http/route.ts";
+import { endpoint, lendingRoutes, route, routes } from "../../http/route.ts";
 import { reauthenticate } from "../../http/authentication.ts";
 import type { Reads } from "../../store/store.ts";
 import { CONTENT_TYPES, LoanDocument, UploadBody } from "./model.ts";
@@ -34,7 +34,7 @@ const CONTENT = {
   },
 };
 
-export const lenderDocumentRoutes = routes({ tag: "Lending", admits: "lender" }, [
+const lenderRows = [
   route("GET /lender/applications/:id/documents", listLoanDocuments, LIST),
   route("GET /lender/documents/:id", getLoanDocument, { summary: "Get a document" }),
   route("GET /lender/documents/:id/content", downloadLoanDocument, {
@@ -53,7 +53,10 @@ export const lenderDocumentRoutes = routes({ tag: "Lending", admits: "lender" },
     description: "From status pending_review. The loan agent is expected to upload another one.",
     errors: [409],
   }),
-]);
+];
+
+export const lenderDocumentRoutes = routes({ tag: "Lending", admits: "lender" }, lenderRows);
+export const lendingDocumentRoutes = lendingRoutes(lenderRows);
 
 export const agentDocumentRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/applications/:id/documents", listOwnLoanDocuments, LIST),

@@ -11,17 +11,24 @@ import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
-import type { ReadTx } from "../../store/store.ts";
+import type { ReadTx, Reads } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findApplication, requireApplication } from "../applications/queries.ts";
 import { isFinal, stateAt } from "../applications/rules.ts";
 import { extendIdleDeadline } from "../applications/transition.ts";
 import { changedMeanwhile } from "../conflict.ts";
 import { loanReadTx, type LoanScope, loanScopeOf, loanTransaction } from "../scope.ts";
-import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments, UploadDocument } from "./model.ts";
+import { ListDocuments, LoanDocument, RejectDocument, SweptDocuments } from "./model.ts";
 import * as queries from "./queries.ts";
 import { checkDeletable, documentEvent, downloadName, nextStatus } from "./rules.ts";
 import { receiveUpload } from "./upload.ts";
+
+/** An upload: the request with its unread body, and a way to authenticate it again in a transaction. */
+const UploadDocument = Type.Unsafe<{
+  id: number;
+  request: Request;
+  renew: (q: Reads) => Promise<Pick<Context, "actor" | "now">>;
+}>(Type.Any());
 
 /** Lists an application's documents, superseded ones included; whole unless a page is requested. Errors: not_found. */
 export const listLoanDocuments = operation({

@@ -1,4 +1,4 @@
-import { route, routes } from "../../http/route.ts";
+import { lendingRoutes, route, routes } from "../../http/route.ts";
 import {
   activateLoanProgram,
   createLoanProgram,
@@ -11,7 +11,7 @@ import {
   updateLoanProgram,
 } from "./service.ts";
 
-export const lenderProgramRoutes = routes({ tag: "Lending", admits: "lender" }, [
+const lenderRows = [
   route("GET /lender/programs", listLoanPrograms, {
     summary: "List loan programs",
     description:
@@ -45,7 +45,10 @@ export const lenderProgramRoutes = routes({ tag: "Lending", admits: "lender" }, 
     description: "Closes the program to new applications; submitted ones continue.",
     errors: [409],
   }),
-]);
+];
+
+export const lenderProgramRoutes = routes({ tag: "Lending", admits: "lender" }, lenderRows);
+export const lendingProgramRoutes = lendingRoutes(lenderRows);
 
 export const agentProgramRoutes = routes({ tag: "Borrowing", admits: "agent" }, [
   route("GET /agent/programs", listOpenLoanPrograms, {

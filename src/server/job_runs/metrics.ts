@@ -1,6 +1,6 @@
 import { Cron } from "croner";
 import { counterBy, histogramBy, type Sample } from "../../core/metrics.ts";
-import { JOBS } from "../jobs.ts";
+import { type Job, JOBS } from "../jobs.ts";
 
 export const jobSeconds = histogramBy(
   "meterhouse_job_duration_seconds",
@@ -37,11 +37,13 @@ export function lastSuccesses(
   });
 }
 
-/** The seconds from one run of each job to its next. */
+/** The seconds from one run of a job to its next. */
+export function intervalOf({ cron }: Pick<Job, "cron">): number {
+  const [next, after] = new Cron(cron, { utcOffset: 0, paused: true }).nextRuns(2);
+  return next && after ? (after.getTime() - next.getTime()) / 1_000 : Number.NaN;
+}
+
+/** The same of all jobs. */
 export function jobIntervals(): Sample[] {
-  return JOBS.map(({ name, cron }) => {
-    const [next, after] = new Cron(cron, { utcOffset: 0, paused: true }).nextRuns(2);
-    const seconds = next && after ? (after.getTime() - next.getTime()) / 1_000 : Number.NaN;
-    return { labels: { job: name }, value: seconds };
-  });
+  return JOBS.map((job) => ({ labels: { job: job.name }, value: intervalOf(job) }));
 }

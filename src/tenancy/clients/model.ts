@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, Name, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Id, Name, pageFields, Search, sortedBy, strict } from "../../core/schema.ts";
 
 export const Client = Type.Object(
   { id: Id, name: Type.String(), company_id: Id, created_at: At, updated_at: At },
@@ -7,8 +7,12 @@ export const Client = Type.Object(
 );
 export type Client = Static<typeof Client>;
 
-export const ListClients = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListClients = strict({
+  search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "created_at"]),
+  ...pageFields,
+});
 
-export const CreateClient = strict({ name: Name }, { title: "CreateClient" });
+export const CreateClient = strict({ name: Name }, { title: "CreateClient", examples: [{ name: "Acme" }] });
 
 export const UpdateClient = strict({ id: Id, name: Name }, { title: "CreateClient" });

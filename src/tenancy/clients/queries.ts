@@ -1,10 +1,10 @@
-import { and, asc, eq, isNull, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { keptSelect } from "../../store/kept_select.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, listRows, orderOf } from "../../store/list_rows.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { Client } from "./model.ts";
@@ -14,10 +14,10 @@ import { clientTable } from "./tables.ts";
 export const clientColumns = (q: Reads) => columnsOf(q.use(clientTable), Client);
 
 /** Clients by id, and how many there are in all. */
-export function listClients(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+export function listClients(tx: ReadTx, { search, sort }: { search?: string; sort?: string }, slice: Slice) {
   const t = tx.q.use(clientTable);
   const where = and(inScope(tx), containing(t.name, search));
-  return listRows(tx.q, t, { columns: clientColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: clientColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 const selectClient = keptSelect((q) => {

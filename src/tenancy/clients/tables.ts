@@ -1,4 +1,4 @@
-import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { type ColumnKit, lowerOrder, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../companies/tables.ts";
 
 export const clientTable = (k: ColumnKit) =>
@@ -12,5 +12,9 @@ export const clientTable = (k: ColumnKit) =>
       deleted_at: k.at("deleted_at"),
       ...stamps(k),
     },
-    (t) => [k.index("clients_company").on(t.company_id, t.id)],
+    (t) => [
+      k.index("clients_company").on(t.company_id, t.id),
+      // Searches for names that begin with a text.
+      k.index("clients_name").on(t.company_id, lowerOrder(k, t.name)),
+    ],
   );

@@ -1,4 +1,5 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
+import { IF_UNCERTAIN, type SelfService } from "./model.ts";
 
 export const companyTable = (k: ColumnKit) =>
   k.table("companies", {
@@ -6,6 +7,9 @@ export const companyTable = (k: ColumnKit) =>
     name: k.text("name").notNull(),
     timezone: k.text("timezone").notNull(),
     currency: k.text("currency").notNull(),
+    if_uncertain: k.enumeration("if_uncertain", IF_UNCERTAIN).notNull().default("deny"),
+    /** Null: nothing was allowed yet. */
+    self_service: k.json<SelfService>("self_service"),
     ...stamps(k),
   });
 

@@ -36,6 +36,12 @@ export const UsageErasure = Type.Object(
     start_time: nullable(Type.Integer()),
     end_time: nullable(Type.Integer()),
     erased: Type.Integer(),
+    kept_keys: Type.Optional(
+      Type.Array(Type.String(), {
+        description:
+          "metadata keys that stay, since meters of the company read them; left out where none does",
+      }),
+    ),
     created_at: At,
     finished_at: nullable(At),
   },

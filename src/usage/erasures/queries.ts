@@ -1,9 +1,11 @@
 import { and, asc, desc, eq, gt, isNull, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
+import { listKeysRead } from "../../billing/meters/queries.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import type { RowOf } from "../../store/row_of.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { companyTable } from "../../tenancy/companies/tables.ts";
@@ -16,20 +18,45 @@ export interface PendingErasure {
   readonly id: number;
   readonly conditions: ErasureConditions | null;
   readonly last_seq: number | null;
+  /** The metadata keys that stay; null for none. */
+  readonly kept_keys: readonly string[] | null;
+}
+
+const erasureColumns = (q: Reads) => columnsOf(q.use(usageErasureTable), UsageErasure);
+
+type StoredErasure = RowOf<ReturnType<typeof erasureColumns>>;
+
+function toErasure({ kept_keys, ...row }: StoredErasure): UsageErasure {
+  return { ...row, ...(kept_keys === null ? {} : { kept_keys }) };
 }
 
 /** The company's erasures, newest first. */
-export function listUsageErasures({ q, scope }: ReadTx, slice: Slice) {
+export async function listUsageErasures(
+  { q, scope }: ReadTx,
+  slice: Slice,
+): Promise<{ rows: UsageErasure[]; total: number }> {
   const t = q.use(usageErasureTable);
   const where = eq(t.company_id, scope.company_id);
-  return listRows(q, t, { columns: columnsOf(t, UsageErasure), where, order: desc(t.id), slice });
+  const { rows, total } = await listRows(q, t, {
+    columns: erasureColumns(q),
+    where,
+    order: desc(t.id),
+    slice,
+  });
+  return { rows: rows.map(toErasure), total };
 }
 
-/** Writes down an erasure that is to be done; null: by ids that are known already. */
-export function insertUsageErasure(
-  { q, scope: { company_id }, now }: Tx,
+/**
+ * Writes down an erasure that is to be done, which leaves what the company's meters read now; null: by ids that are known
+ * already. Decision 0238.
+ */
+export async function insertUsageErasure(
+  tx: Tx,
   conditions: ErasureConditions | null,
 ): Promise<UsageErasure> {
+  const { q, now } = tx;
+  const { company_id } = tx.scope;
+  const kept_keys = await listKeysRead(tx);
   const t = q.use(usageErasureTable);
   const { subscription_ids, metadata, ids, start_ms, end_ms } = conditions ?? {};
   const row = {
@@ -43,10 +70,11 @@ export function insertUsageErasure(
     erased: 0,
     conditions,
     last_seq: null,
+    kept_keys: kept_keys.length === 0 ? null : kept_keys,
     finished_at: null,
     ...stamped(now),
   };
-  return insertRow(q, t, row, columnsOf(t, UsageErasure));
+  return toErasure(await insertRow(q, t, row, erasureColumns(q)));
 }
 
 /** The companies with erasures to do. */
@@ -60,7 +88,7 @@ export async function listCompaniesWithErasures(q: Reads): Promise<number[]> {
 export function findPendingErasure({ q, scope }: ReadTx): Promise<PendingErasure | undefined> {
   const t = q.use(usageErasureTable);
   return findRow(q, t, {
-    columns: { id: t.id, conditions: t.conditions, last_seq: t.last_seq },
+    columns: { id: t.id, conditions: t.conditions, last_seq: t.last_seq, kept_keys: t.kept_keys },
     where: and(eq(t.company_id, scope.company_id), eq(t.status, "pending")),
     order: asc(t.id),
     limit: 1,

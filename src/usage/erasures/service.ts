@@ -37,7 +37,7 @@ export const eraseUsage = operation({
         "must have at least one of subscription_ids, external_subscription_ids, metadata, ids, start_time, end_time",
       );
     await assertIdsInScope(ctx, input);
-    const { subscription_ids, start_ms, end_ms } = await filterOf(ctx, input, "UTC");
+    const { subscription_ids, start_ms, end_ms } = await filterOf(ctx, input, []);
     const conditions = {
       subscription_ids,
       start_ms,
@@ -62,7 +62,10 @@ export const listUsageErasures = operation({
     ),
 });
 
-/** Carries out the company's erasures, each from where a killed process left it; after a restore all of them again. */
+/**
+ * Carries out the company's erasures, each from where a killed process left it; after a restore all of them again. What
+ * its meters read stays: bills are of it. Decision 0238.
+ */
 export const carryOutErasures = operation({
   name: "carry_out_erasures",
   permission: "usage:erase",
@@ -79,19 +82,18 @@ export const carryOutErasures = operation({
 });
 
 /** Returns whether it is done: false when the process is about to end. */
-async function carryOut(
-  ctx: Context,
-  { id, conditions, last_seq }: queries.PendingErasure,
-): Promise<boolean> {
-  if (conditions === null) return repeat(ctx, id);
+async function carryOut(ctx: Context, erasure: queries.PendingErasure): Promise<boolean> {
+  const { id, conditions, last_seq } = erasure;
+  const keep = erasure.kept_keys ?? [];
+  if (conditions === null) return repeat(ctx, id, keep);
   const { company_id } = scopeOf(ctx.actor);
   const { usage } = ctx;
   const until = last_seq ?? (await usage.lastSeq(company_id, LIMITS.usage_check_ms));
   if (last_seq === null) await transaction(ctx, (tx) => queries.beginErasure(tx, id, until));
   const last = await queries.findLastErasedIds(readTx(ctx), id);
-  if (last !== undefined) await usage.erase(company_id, unpackIds(last));
+  if (last !== undefined) await usage.erase(company_id, unpackIds(last), keep);
   while (!ctx.background.is_stopping) {
-    const query = { company_id, ...conditions, last_seq: until };
+    const query = { company_id, ...conditions, last_seq: until, keep };
     const found = await usage.findUnerased(query, LIMITS.usage_erasure_found, LIMITS.usage_check_ms);
     if (found.length === 0) {
       await transaction(ctx, (tx) => queries.finishErasure(tx, id));
@@ -101,7 +103,7 @@ async function carryOut(
       if (ctx.background.is_stopping) return false;
       // Before the metadata goes: a restored store erases by them.
       await transaction(ctx, (tx) => queries.insertErasedIds(tx, id, ids));
-      await usage.erase(company_id, ids);
+      await usage.erase(company_id, ids, keep);
     }
   }
   return false;
@@ -111,13 +113,13 @@ async function carryOut(
 const ROWS = 10;
 
 /** Erases again by the ids on record, as after a restore. Returns whether it is done. */
-async function repeat(ctx: Context, erasure_id: number): Promise<boolean> {
+async function repeat(ctx: Context, erasure_id: number, keep: readonly string[]): Promise<boolean> {
   const { company_id } = scopeOf(ctx.actor);
   let after_id = 0;
   while (!ctx.background.is_stopping) {
     const rows = await queries.listErasedIds(readTx(ctx), { erasure_id, after_id }, ROWS);
     for (const { id, ids } of rows) {
-      await ctx.usage.erase(company_id, unpackIds(ids));
+      await ctx.usage.erase(company_id, unpackIds(ids), keep);
       after_id = id;
     }
     if (rows.length === ROWS) continue;

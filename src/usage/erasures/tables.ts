@@ -1,9 +1,9 @@
 import { type ColumnKit, stamps } from "../../store/columns.ts";
 import { companyColumn } from "../../tenancy/companies/tables.ts";
-import type { ErasureQuery } from "../../usage_store/port.ts";
+import type { ErasureQuery } from "../../usage_store/erasures.ts";
 
 /** What an erasure goes by, as the usage store takes it. Gone when it is done, since it may name a person. */
-export type ErasureConditions = Omit<ErasureQuery, "company_id" | "last_seq">;
+export type ErasureConditions = Omit<ErasureQuery, "company_id" | "last_seq" | "keep">;
 
 /** Erasures of usage metadata. Decision 0206. */
 export const usageErasureTable = (k: ColumnKit) =>
@@ -22,6 +22,8 @@ export const usageErasureTable = (k: ColumnKit) =>
       conditions: k.jsonText<ErasureConditions>("conditions"),
       /** The number up to which events are erased; null until it begins. */
       last_seq: k.integer("last_seq"),
+      /** The metadata keys that stay, since meters read them; null where none does. */
+      kept_keys: k.jsonText<string[]>("kept_keys"),
       finished_at: k.at("finished_at"),
       ...stamps(k),
     },

@@ -9,15 +9,16 @@ import { iso } from "../../core/time.ts";
 import { decode } from "../../core/validate.ts";
 import { publicOrigin } from "../../http/origin.ts";
 import { isAuthorizationOpen } from "../../access/authorizations/queries.ts";
+import { isSessionOpen } from "../../access/browser_sessions/queries.ts";
 import { isTokenEnded } from "../../access/sessions/queries.ts";
 import { type Account, findAccount } from "../../access/users/queries.ts";
 import { exportUsage } from "./service.ts";
-import { ExportLink, ExportUsage, FollowExportLink } from "./model.ts";
+import { UsageExportLink, ExportUsage, FollowExportLink } from "./model.ts";
 import { assertIdsInScope } from "../search/filters.ts";
 
 /**
  * Creates a signed link to an export, for a browser, which can't send a token. It acts as the user, and ends with the
- * user's tokens, with the token or authorization that created it, and after 15 minutes. Errors: forbidden for ids
+ * user's tokens, with the token, session or authorization that created it, and after 15 minutes. Errors: forbidden for ids
  * outside of the scope, invalid for a search too long for a link. Decision 0087.
  */
 export const createExportLink = operation({
@@ -25,18 +26,19 @@ export const createExportLink = operation({
   permission: "usage:read",
   audited: true,
   input: ExportUsage,
-  output: ExportLink,
+  output: UsageExportLink,
   async run(ctx, input) {
     const { store, actor, tokens, config } = ctx;
     await assertIdsInScope(ctx, input);
     const account = actor.kind === "user" ? await findAccount(store.read, actor.user_id) : undefined;
     if (actor.kind !== "user" || !account)
       throw new AppError("not_found", "Only a signed-in user can create links");
-    const { token, authorization_id } = actor;
+    const { token, session_id, authorization_id } = actor;
     const by = {
       user_id: account.id,
       token_version: account.token_version,
       ...(token ? { token_id: token.id } : {}),
+      ...(session_id === undefined ? {} : { session_id }),
       ...(authorization_id === undefined ? {} : { authorization_id }),
     };
     const { link, expires_at } = await tokens.signLink(by, input);
@@ -66,10 +68,11 @@ export const followExportLink = operation({
   },
 });
 
-/** The user of a link; undefined once the user's tokens, its token or its authorization ended. */
+/** The user of a link; undefined once the user's tokens, its token, its session or its authorization ended. */
 async function findCreator({ store, now }: Context, by: LinkMaker): Promise<Account | undefined> {
-  const { user_id, token_version, token_id, authorization_id } = by;
+  const { user_id, token_version, token_id, session_id, authorization_id } = by;
   if (token_id !== undefined && (await isTokenEnded(store.read, token_id))) return undefined;
+  if (session_id !== undefined && !(await isSessionOpen(store.read, session_id, now))) return undefined;
   if (authorization_id !== undefined && !(await isAuthorizationOpen(store.read, authorization_id, now)))
     return undefined;
   const account = await findAccount(store.read, user_id);

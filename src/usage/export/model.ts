@@ -15,7 +15,7 @@ export const ExportUsage = strict(
 export type ExportUsage = Static<typeof ExportUsage>;
 
 /** A link to an export, valid for a short time. */
-export const ExportLink = Type.Object(
+export const UsageExportLink = Type.Object(
   { url: Type.String({ description: "GET it without a token" }), expires_at: At },
   { title: "UsageExportLink" },
 );

@@ -4,7 +4,7 @@ import { scopeOf } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { type Download, createDownloadStream } from "../../core/download.ts";
-import { findCompany } from "../../tenancy/companies/queries.ts";
+import { listZones } from "../../tenancy/companies/queries.ts";
 import { ExportUsage } from "./model.ts";
 import { listExternalIds } from "../queries.ts";
 import { compositeKey } from "../subscription_key.ts";
@@ -32,8 +32,8 @@ export const exportUsage = operation({
   output: Type.Unsafe<Download>(Type.Any()),
   async run(ctx, input) {
     const { company_id } = scopeOf(ctx.actor);
-    const [company] = await Promise.all([findCompany(readTx(ctx)), assertIdsInScope(ctx, input)]);
-    const filter = await filterOf(ctx, input, company?.timezone ?? "UTC");
+    const [zones] = await Promise.all([listZones(readTx(ctx)), assertIdsInScope(ctx, input)]);
+    const filter = await filterOf(ctx, input, zones);
     const keys = new Map<number, string>();
     for await (const page of listExternalIds(readTx(ctx))) {
       for (const { id, external_subscription_id } of page)

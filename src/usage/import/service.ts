@@ -8,6 +8,7 @@ import { Nothing, oneOf, strict } from "../../core/schema.ts";
 import { FILE_FORMATS } from "./file_head.ts";
 import { parseObject, rejectedRows, toIngestEvent, writeDerivedId } from "./rows.ts";
 import { countStored } from "../metrics.ts";
+import { RESERVED_ELSEWHERE, reservedBy } from "../ingest/reserved.ts";
 import { storeFresh } from "../ingest/store_fresh.ts";
 import { resolveEvents } from "../ingest/resolve_events.ts";
 import { type FileRow, ImportedUsage, ImportUsage, type RejectedRow } from "./model.ts";
@@ -76,6 +77,7 @@ export const stageUsageImport = operation({
     const { company_id } = scopeOf(ctx.actor);
     await deriveIds(ctx, input);
     await skipOutOfRangeRows(ctx, input);
+    skipReservedRows(ctx, input);
     await writeNonCanonicalMetadata(input.block);
     await ctx.usage.stage(company_id, input.block);
     return {};
@@ -147,6 +149,15 @@ async function skipOutOfRangeRows(ctx: Context, input: ImportUsage): Promise<voi
     const is_inside = timestamp >= (starts_ms[number] ?? 0) && timestamp < (ends_ms[number] ?? 0);
     if (!is_inside || timestamp < since_ms || timestamp > until_ms) block.skip(row);
   }
+}
+
+/** Skips rows under the id of a reservation: they are stored one by one, as ingest does. Where nothing is reserved it costs nothing. */
+function skipReservedRows({ limits, actor }: Context, { block }: ImportUsage): void {
+  const { company_id } = scopeOf(actor);
+  if (limits.count(company_id) === 0) return;
+  for (let row = 0; row < block.rows; row++)
+    if (!block.is(row, ROW.skipped) && limits.find(company_id, block.idOf(row)) !== undefined)
+      block.skip(row);
 }
 
 /** The lives of the block's subscriptions, by index; unknown ones have none. */
@@ -235,15 +246,28 @@ async function storeRowByRow(
   const { events, positions, problems } = await resolveEvents(ctx, readable, limits);
   const row_of = raws.flatMap(({ row, raw }) => (raw === undefined ? [] : [row]));
   const { company_id } = scopeOf(ctx.actor);
-  const stored = await storeFresh(ctx.usage, company_id, events, ctx.now.epochMilliseconds);
+  const { settled, foreign } = reservedBy(ctx, company_id, events);
+  const free = events.filter((_, position) => !foreign.has(position));
+  const free_positions = positions.filter((_, position) => !foreign.has(position));
+  const stored = await storeFresh(ctx.usage, company_id, free, ctx.now.epochMilliseconds);
+  const refused_ids = new Set(stored.refused.map(({ position }) => free[position]?.id));
+  ctx.limits.settle(
+    company_id,
+    settled.filter((id) => !refused_ids.has(id)),
+  );
   const unreadable = raws.flatMap(({ row, reason }): RejectedRow[] =>
     reason === undefined ? [] : [{ row, reason }],
   );
   const refused = stored.refused.map((problem) => ({
     ...problem,
-    position: positions[problem.position] ?? 0,
+    position: free_positions[problem.position] ?? 0,
   }));
-  const rejected = [...unreadable, ...rejectedRows([...problems, ...refused], row_of)];
+  const reserved = [...foreign].map((position) => ({
+    position: positions[position] ?? 0,
+    field: "id",
+    message: RESERVED_ELSEWHERE,
+  }));
+  const rejected = [...unreadable, ...rejectedRows([...problems, ...refused, ...reserved], row_of)];
   return {
     accepted: stored.accepted,
     duplicates: stored.duplicates,

@@ -42,14 +42,33 @@ export const NewUsageEvent = strict(
       ),
     ),
   },
-  { title: "NewUsageEvent" },
+  {
+    title: "NewUsageEvent",
+    examples: [
+      {
+        id: "018f2f6e-6f3b-7c30-9d0c-2b1f3c9a1d55",
+        external_subscription_id: "acme-api",
+        timestamp: 1_767_945_600_000,
+        usage: 1,
+        metadata: {
+          model: "small",
+          kind: "chat",
+          input_tokens: 1200,
+          cached_tokens: 800,
+          output_tokens: 350,
+        },
+      },
+    ],
+  },
 );
 
 const batch = Type.Array(NewUsageEvent, { minItems: 1, maxItems: LIMITS.usage_batch });
 
 /** The body of an ingest request, of unknown type: validate_events.ts checks it. */
 export const RecordUsage = Type.Unsafe<unknown>(
-  Type.Union([NewUsageEvent, batch, strict({ events: batch }, { title: "UsageEventBatch" })]),
+  Type.Union([NewUsageEvent, batch, strict({ events: batch }, { title: "UsageEventBatch" })], {
+    examples: NewUsageEvent.examples,
+  }),
 );
 
 /** A usage event as a CloudEvent, for the documentation: cloud_events.ts checks the rules. */

@@ -6,6 +6,7 @@ import { LIMITS } from "../limits.ts";
 import { AppError, type ErrorDetail } from "../../core/errors.ts";
 import { countRefused, countStored } from "../metrics.ts";
 import { readCloudEvents } from "./cloud_events.ts";
+import { RESERVED_ELSEWHERE, reservedBy } from "./reserved.ts";
 import { storeFresh } from "./store_fresh.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";
 import { invalidEvents, refusedEvents, type SentEvents, splitEvents } from "./sent_events.ts";
@@ -106,28 +107,12 @@ async function storeAll(
   }
 }
 
-/**
- * The reservations that the events settle. Where nothing is reserved it costs nothing. Errors: conflict for an event under
- * another subscription's reservation. Decision 0236.
- */
-function settledBy(
-  { limits, now }: Context,
-  company_id: number,
-  events: readonly NewEvent[],
-  single: boolean,
-): string[] {
-  if (limits.count(company_id) === 0) return [];
-  const settled: string[] = [];
-  const details: ErrorDetail[] = [];
-  for (const [position, { id, subscription_id }] of events.entries()) {
-    const hold = limits.find(company_id, id);
-    if (hold === undefined) continue;
-    if (hold.subscription_id === subscription_id) settled.push(id);
-    else if (hold.expires_ms > now.epochMilliseconds)
-      details.push({ path: `/${position}/id`, message: "is a reservation of another subscription" });
-  }
-  if (details.length > 0) throw answerOf(new AppError("conflict", conflictOf(details), { details }), single);
-  return settled;
+/** The reservations that the events settle. Errors: conflict for an event under another subscription's reservation. */
+function settledBy(ctx: Context, company_id: number, events: readonly NewEvent[], single: boolean): string[] {
+  const { settled, foreign } = reservedBy(ctx, company_id, events);
+  if (foreign.size === 0) return settled;
+  const details = [...foreign].map((position) => ({ path: `/${position}/id`, message: RESERVED_ELSEWHERE }));
+  throw answerOf(new AppError("conflict", conflictOf(details), { details }), single);
 }
 
 function conflictOf(details: readonly ErrorDetail[]): string {

@@ -1,4 +1,4 @@
-import { and, asc, eq, lt } from "drizzle-orm";
+import { and, asc, desc, eq, lt } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
@@ -63,6 +63,34 @@ export async function updateRetention(
     .update(t)
     .set({ ...values, updated_at: iso(now) })
     .where(eq(t.id, id));
+}
+
+/** Writes down, on the newest line that was reached, why it goes no further; null: for no reason. */
+export async function noteHold({ q, scope, now }: Tx, problem: string | null): Promise<void> {
+  const t = q.use(usageRetentionTable);
+  const newest = await findRow(q, t, {
+    columns: { id: t.id },
+    where: and(eq(t.company_id, scope.company_id), eq(t.status, "done")),
+    order: desc(t.since_ms),
+    limit: 1,
+  });
+  if (newest !== undefined)
+    await q
+      .update(t)
+      .set({ problem, updated_at: iso(now) })
+      .where(eq(t.id, newest.id));
+}
+
+/** The companies of which usage before the line stays, since levels are made of it; the newest line of each. */
+export async function listHeld(q: Reads): Promise<{ company_id: number; problem: string | null }[]> {
+  const t = q.use(usageRetentionTable);
+  const rows = await selectRows(q, t, {
+    columns: { company_id: t.company_id, problem: t.problem },
+    where: eq(t.status, "done"),
+    order: [asc(t.company_id), asc(t.since_ms)],
+  });
+  const newest = new Map(rows.map((row) => [row.company_id, row]));
+  return [...newest.values()].filter(({ problem }) => problem !== null);
 }
 
 /** The companies whose usage is not removed, since a bill of it is not proved. */

@@ -7,5 +7,10 @@ import { HOUR_MS } from "../../usage_store/time_buckets.ts";
 export function sinceAt(now: Temporal.Instant, time_zone: string, months: number): number {
   const today = now.toZonedDateTimeISO(time_zone).toPlainDate();
   const start = today.with({ day: 1 }).subtract({ months }).toZonedDateTime(time_zone).epochMilliseconds;
-  return Math.max(0, start - (start % HOUR_MS));
+  return hourOf(start);
+}
+
+/** The whole hour of UTC in which an instant lies, Unix ms. */
+export function hourOf(at_ms: number): number {
+  return Math.max(0, at_ms - (at_ms % HOUR_MS));
 }

@@ -1,20 +1,22 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
+import { findLevelStart } from "../../billing/proof/level_queries.ts";
 import { findUnbilled } from "../../billing/proof/find_unbilled.ts";
 import { findUnproved } from "../../billing/proof/find_unproved.ts";
 import { listBillPage } from "../../billing/proof/queries.ts";
 import { scopeOf } from "../../core/access.ts";
 import { Nothing } from "../../core/schema.ts";
-import { iso } from "../../core/time.ts";
+import { instant, iso } from "../../core/time.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
 import { LIMITS } from "../limits.ts";
-import { findRetention, insertRetention, type Retention, updateRetention } from "./queries.ts";
-import { sinceAt } from "./rules.ts";
+import { findRetention, insertRetention, type Retention, noteHold, updateRetention } from "./queries.ts";
+import { hourOf, sinceAt } from "./rules.ts";
 
 /**
  * Removes the company's events that are older than USAGE_RETENTION_MONTHS, once every bill of a period that began then is
- * proved and that is recorded; their sums by hour stay. It goes on where a killed process left it. Errors: throws, and
+ * proved and that is recorded; their sums by hour stay, and so do events that levels are made of. It goes on where a
+ * killed process left it. Errors: throws, and
  * removes nothing, where a bill is not proved or missing. Decision 0216.
  */
 export const applyUsageRetention = operation({
@@ -27,19 +29,40 @@ export const applyUsageRetention = operation({
     const { usage_retention_months: months } = ctx.config;
     const company = months === null ? undefined : await findCompany(readTx(ctx));
     if (months === null || company === undefined) return {};
-    const since_ms = sinceAt(ctx.now, company.timezone, months);
+    const { since_ms, held } = await lineOf(ctx, sinceAt(ctx.now, company.timezone, months));
     // A longer retention brings nothing back.
-    if (since_ms < ctx.usage.sinceOf(company.id)) return {};
+    if (since_ms < ctx.usage.sinceOf(company.id)) {
+      await transaction(ctx, (tx) => noteHold(tx, held));
+      return {};
+    }
     const retention =
       (await findRetention(readTx(ctx), since_ms)) ??
       (await transaction(ctx, (tx) => insertRetention(tx, since_ms)));
     // A restored store may be open where the record says that it was closed: its bills are proved anew.
     const is_closed = since_ms === ctx.usage.sinceOf(company.id);
     if (is_closed && retention.status === "done") return {};
-    if (is_closed || (await prove(ctx, retention, since_ms))) await remove(ctx, retention, since_ms);
+    if (is_closed || (await prove(ctx, retention, since_ms)))
+      await remove(ctx, retention, { since_ms, held });
     return {};
   },
 });
+
+/** Up to where usage goes, and in words why no further. */
+interface Line {
+  since_ms: number;
+  held: string | null;
+}
+
+/** Levels need the events from the start of their subscriptions on: the line stays before it. Decision 0239. */
+async function lineOf(ctx: Context, since_ms: number): Promise<Line> {
+  const level = await findLevelStart(readTx(ctx), iso(Temporal.Instant.fromEpochMilliseconds(since_ms)));
+  if (level === undefined) return { since_ms, held: null };
+  const { subscription_id, started_at } = level;
+  return {
+    since_ms: hourOf(instant(started_at).epochMilliseconds),
+    held: `subscription ${subscription_id} is billed by a level since ${started_at}: usage from then on stays`,
+  };
+}
 
 /** Proves the bills, page by page. Returns false when the process is about to end. */
 async function prove(ctx: Context, { id, ...before }: Retention, since_ms: number): Promise<boolean> {
@@ -80,13 +103,17 @@ async function stop(ctx: Context, id: number, problem: string): Promise<never> {
   throw new Error(`Cannot remove old usage: ${problem}`);
 }
 
-async function remove(ctx: Context, { id, removed_events }: Retention, since_ms: number): Promise<void> {
+async function remove(
+  ctx: Context,
+  { id, removed_events }: Retention,
+  { since_ms, held }: Line,
+): Promise<void> {
   const { company_id } = scopeOf(ctx.actor);
   await ctx.usage.closeBefore(company_id, since_ms);
   for (let all = removed_events; !ctx.background.is_stopping; ) {
     const removed = await ctx.usage.removeClosed(company_id, LIMITS.usage_removal_events);
     all += removed;
-    const state = removed === 0 ? { status: "done" as const } : {};
+    const state = removed === 0 ? { status: "done" as const, problem: held } : {};
     await transaction(ctx, (tx) => updateRetention(tx, id, { removed_events: all, ...state }));
     if (removed === 0) return;
   }

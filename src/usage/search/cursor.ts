@@ -4,7 +4,7 @@ import type { Scope } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { strict } from "../../core/schema.ts";
 import { PAGING, type SearchUsage } from "./model.ts";
-import type { Window } from "./window.ts";
+import type { Window } from "../../core/windows.ts";
 import { MAX_TIMESTAMP_MS, type SearchPosition } from "../../usage_store/port.ts";
 
 /** The place where the next page of a search begins. Decision 0043. */

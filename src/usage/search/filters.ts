@@ -4,18 +4,21 @@ import { scopeOf } from "../../core/access.ts";
 import { AppError, invalid } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import { toBig } from "../../core/money.ts";
+import type { ZoneTimeline } from "../../core/periods.ts";
+import { type Window, windowOf, windowOfMonth } from "../../core/windows.ts";
 import { type EventFilter, MAX_TIMESTAMP_MS } from "../../usage_store/port.ts";
+import { listKnownClientIds, listKnownProductIds } from "../filters/queries.ts";
+import { resolve } from "../filters/resolve.ts";
 import type { SearchUsage } from "./model.ts";
 import * as queries from "./queries.ts";
-import { type Window, windowOf } from "./window.ts";
 
 /** Errors: forbidden for ids outside of the scope. */
 export async function assertIdsInScope(ctx: Context, input: SearchUsage): Promise<void> {
   const tx = readTx(ctx);
   const checks = [
-    ["client_ids", input.client_ids, queries.listKnownClientIds],
+    ["client_ids", input.client_ids, listKnownClientIds],
     ["subscription_ids", input.subscription_ids, queries.listKnownSubscriptionIds],
-    ["product_ids", input.product_ids, queries.listKnownProductIds],
+    ["product_ids", input.product_ids, listKnownProductIds],
   ] as const;
   for (const [field, ids, listKnown] of checks) {
     if (ids === undefined) continue;
@@ -38,20 +41,21 @@ function assertKeyLength(metadata: SearchUsage["metadata"] = {}): void {
 }
 
 /** The usage store's filter for a search. Errors: invalid for a metadata key that is too long. */
-export async function filterOf(ctx: Context, input: SearchUsage, time_zone: string): Promise<EventFilter> {
+export async function filterOf(ctx: Context, input: SearchUsage, zones: ZoneTimeline): Promise<EventFilter> {
   assertKeyLength(input.metadata);
   const { company_id, client_id } = scopeOf(ctx.actor);
   const { subscription_ids, external_subscription_ids, client_ids, product_ids } = input;
   const lists = { subscription_ids, external_subscription_ids, client_ids, product_ids };
   const whole_company = client_id === undefined && Object.values(lists).every((list) => list === undefined);
-  const { relative, start_time, end_time, min_usage, max_usage, metadata, metadata_search } = input;
-  const window: Window =
-    relative === undefined
-      ? { start_ms: start_time, end_ms: end_time }
-      : windowOf(relative, ctx.now, time_zone);
+  const { min_usage, max_usage, metadata, metadata_search } = input;
+  const window = spanOf(input, ctx.now, zones);
+  const listed = whole_company ? undefined : await queries.listSearchedSubscriptions(readTx(ctx), lists);
+  const { filters } = input;
+  const resolved = filters && (await resolve(readTx(ctx), { filters }, [])).filter;
   return {
     company_id,
-    subscription_ids: whole_company ? undefined : await queries.listSearchedSubscriptions(readTx(ctx), lists),
+    subscription_ids: inBoth(listed, resolved?.subscription_ids),
+    conditions: resolved?.conditions,
     start_ms: clamp(window.start_ms),
     end_ms: clamp(window.end_ms),
     metadata,
@@ -59,6 +63,25 @@ export async function filterOf(ctx: Context, input: SearchUsage, time_zone: stri
     min_usage: min_usage === undefined ? undefined : toBig(min_usage).toFixed(),
     max_usage: max_usage === undefined ? undefined : toBig(max_usage).toFixed(),
   };
+}
+
+/** Ids that are in both lists; undefined is all there are. */
+function inBoth(a: readonly number[] | undefined, b: readonly number[] | undefined) {
+  if (a === undefined || b === undefined) return a ?? b;
+  const ids = new Set(b);
+  return a.filter((id) => ids.has(id));
+}
+
+/** The window of a search. Errors: invalid for a month beside other bounds. */
+function spanOf(input: SearchUsage, now: Temporal.Instant, zones: ZoneTimeline): Window {
+  const { month, relative, start_time, end_time } = input;
+  if (month === undefined)
+    return relative === undefined
+      ? { start_ms: start_time, end_ms: end_time }
+      : windowOf(relative, now, zones);
+  for (const [field, value] of Object.entries({ relative, start_time, end_time }))
+    if (value !== undefined) throw invalid(`/${field}`, "must be left out when month is given");
+  return windowOfMonth(month, zones);
 }
 
 /** An instant within those that an event may have, or the one after the last. */

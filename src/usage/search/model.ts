@@ -1,6 +1,8 @@
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
+import { Filters } from "../filters/model.ts";
 import { LIMITS } from "../limits.ts";
+import { InstantMs, Month, Relative } from "../../core/instants.ts";
 import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
 import { SubscriptionKey } from "../subscription_key.ts";
 import type { MetadataGroup } from "../../usage_store/port.ts";
@@ -24,17 +26,6 @@ export const UsageEvent = Type.Object(
 );
 export type UsageEvent = Static<typeof UsageEvent>;
 
-export const RELATIVE_WINDOWS = [
-  "last_1h",
-  "last_24h",
-  "last_7d",
-  "last_30d",
-  "last_90d",
-  "this_month",
-  "last_month",
-] as const;
-export type RelativeWindow = (typeof RELATIVE_WINDOWS)[number];
-
 const GROUPINGS = ["subscription", "client", "product", "day", "hour", "month"] as const;
 export type Grouping = (typeof GROUPINGS)[number] | MetadataGroup;
 
@@ -50,11 +41,16 @@ const grouping = Type.Unsafe<Grouping>(
   ]),
 );
 
-/** Instants on the wire may lie before 1970: they merely find nothing. */
-const Milliseconds = Type.Integer({
-  minimum: Number.MIN_SAFE_INTEGER,
-  maximum: Number.MAX_SAFE_INTEGER,
-});
+/** When events happened: two instants, or in their place a word or a month. */
+const spanFields = {
+  start_time: Type.Optional(InstantMs),
+  end_time: Type.Optional(InstantMs),
+  relative: Type.Optional({ ...Relative, description: "overrides start_time and end_time" }),
+  month: Type.Optional({
+    ...Month,
+    description: "a month such as 2026-10, as bills were cut; without the others",
+  }),
+};
 
 function filterOf<T extends TSchema>(item: T) {
   return Type.Optional(Type.Array(item, { minItems: 1, maxItems: LIMITS.usage_filter_ids }));
@@ -89,9 +85,8 @@ export const SearchUsage = strict(
         description: `1 to ${LIMITS.usage_search_text_length} characters, found in any text value, ignoring case`,
       }),
     ),
-    start_time: Type.Optional(Milliseconds),
-    end_time: Type.Optional(Milliseconds),
-    relative: Type.Optional(oneOf(RELATIVE_WINDOWS)),
+    ...spanFields,
+    filters: Type.Optional(Filters),
     min_usage: Type.Optional(Type.Number()),
     max_usage: Type.Optional(Type.Number()),
     sort_by: Type.Optional(oneOf(["timestamp", "usage"])),
@@ -117,6 +112,33 @@ export const SearchUsage = strict(
   { title: "SearchUsage" },
 );
 export type SearchUsage = Static<typeof SearchUsage>;
+
+const { page: _page, cursor: _cursor, aggregate: _aggregate, ...summed } = SearchUsage.properties;
+
+/** Sums as a table: by up to three groups, the largest of them with rows. */
+export const SumUsage = strict({
+  ...summed,
+  group_by: Type.Optional(
+    Type.Union([grouping, Type.Array(grouping, { minItems: 1, maxItems: 3, uniqueItems: true })], {
+      description:
+        `one of ${GROUPINGS.join(", ")} or metadata:<key>, the key of at most ` +
+        `${LIMITS.usage_metadata_key_length} characters, or a list of up to three different ones`,
+    }),
+  ),
+  has_bounds: Type.Optional(Type.Boolean({ description: "the smallest and largest usage, too" })),
+});
+export type SumUsage = Static<typeof SumUsage>;
+
+const Cells = Type.Array(Type.Array(Type.Union([Type.String(), Type.Number(), Type.Null()])));
+const GroupSums = { groups: Type.Integer(), total_usage: Type.Number(), event_count: Type.Integer() };
+
+/** Sums as a table; `others` are the groups beyond the limit. */
+export const UsageTable = Type.Object({
+  columns: Type.Array(Type.String()),
+  rows: Cells,
+  total: Type.Object(GroupSums),
+  others: Type.Optional(Type.Object({ ...GroupSums, rows: Type.Optional(Cells) })),
+});
 
 /** Fields of a search that decide neither which events it finds nor their order. */
 export const PAGING = ["page", "limit", "cursor", "aggregate", "group_by"] as const;
@@ -176,13 +198,11 @@ export type FoundUsage = Static<typeof FoundUsage>;
 /** The events whose metadata is listed: the newest that meet every condition. */
 export const ListMetadataKeys = strict({
   external_subscription_id: Type.Optional(Type.String({ maxLength: SHARED_LIMITS.external_id_length })),
-  start_time: Type.Optional(Milliseconds),
-  end_time: Type.Optional(Milliseconds),
-  relative: Type.Optional(oneOf(RELATIVE_WINDOWS)),
+  ...spanFields,
 });
 
 /** A key of metadata, or a dot path, as filters take it, and its most frequent values. */
-const MetadataKey = Type.Object(
+export const MetadataKey = Type.Object(
   {
     key: Type.String(),
     count: Type.Integer({ description: "How many of the events have a value for it" }),

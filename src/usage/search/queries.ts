@@ -1,4 +1,4 @@
-import { and, eq } from "drizzle-orm";
+import { and } from "drizzle-orm";
 import { interleave } from "../../core/chunk.ts";
 import { filterOnly, idIn, listOf, textIn } from "../../store/expressions.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
@@ -41,36 +41,6 @@ export async function listSearchedSubscriptions(
 /** Those of the ids that are subscriptions in the scope. */
 export function listKnownSubscriptionIds(tx: ReadTx, ids: readonly number[]): Promise<number[]> {
   return listSearchedSubscriptions(tx, { subscription_ids: ids });
-}
-
-/** Those of the ids that are clients in the scope, deleted ones too: their usage stays on record. */
-export async function listKnownClientIds({ q, scope }: ReadTx, ids: readonly number[]): Promise<number[]> {
-  const t = q.use(clientTable);
-  const own = scope.client_id === undefined ? undefined : eq(t.id, scope.client_id);
-  const rows = await selectRows(q, t, {
-    columns: { id: t.id },
-    where: and(eq(t.company_id, scope.company_id), own, idIn(t.id, ids)),
-  });
-  return rows.map(({ id }) => id);
-}
-
-/** Those of the ids that are products in the scope: for a client user, the products that it has or had. */
-export async function listKnownProductIds(tx: ReadTx, ids: readonly number[]): Promise<number[]> {
-  const { q, scope } = tx;
-  const products = q.use(productTable);
-  const subscriptions = q.use(subscriptionTable);
-  if (scope.client_id === undefined) {
-    const rows = await selectRows(q, products, {
-      columns: { id: products.id },
-      where: and(eq(products.company_id, scope.company_id), idIn(products.id, ids)),
-    });
-    return rows.map(({ id }) => id);
-  }
-  const rows = await q
-    .selectDistinct({ id: subscriptions.product_id })
-    .from(subscriptions)
-    .where(and(subscriptionInScope(tx), idIn(subscriptions.product_id, ids)));
-  return rows.map(({ id }) => id);
 }
 
 const externalIdColumns = oncePerDialect((q) => {

@@ -6,11 +6,13 @@ import { invalid } from "../../core/errors.ts";
 import { LIMITS } from "../limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
-import { findCompany } from "../../tenancy/companies/queries.ts";
+import type { ZoneTimeline } from "../../core/periods.ts";
+import { listZones } from "../../tenancy/companies/queries.ts";
 import type { EventFilter, SearchPosition, StoredEvent } from "../../usage_store/port.ts";
 import { compositeKey } from "../subscription_key.ts";
 import { type Cursor, readCursor, writeCursor } from "./cursor.ts";
 import { assertIdsInScope, filterOf } from "./filters.ts";
+import { aggregateInZones } from "./aggregate_in_zones.ts";
 import { foldGroups, groupOrder, storedGroupings } from "./groups.ts";
 import {
   FoundUsage,
@@ -18,6 +20,7 @@ import {
   ListMetadataKeys,
   MetadataKeys,
   SearchUsage,
+  type SumUsage,
   type UsageAggregation,
   type UsageEvent,
 } from "./model.ts";
@@ -37,10 +40,10 @@ export const searchUsage = operation({
     const scope = scopeOf(ctx.actor);
     const cursor = input.cursor === undefined ? undefined : cursorOf(scope, input, input.cursor);
     // A page in a window of instants needs no zone.
-    const is_zoned = input.aggregate === true || input.relative !== undefined;
-    const [time_zone] = await Promise.all([is_zoned ? timeZoneOf(ctx) : UTC, assertIdsInScope(ctx, input)]);
-    const filter = { ...(await filterOf(ctx, input, time_zone)), ...cursor?.window };
-    if (input.aggregate === true) return { data: await aggregateUsage(ctx, filter, time_zone, input) };
+    const is_zoned = [input.aggregate, input.relative, input.month].some((given) => given !== undefined);
+    const [zones] = await Promise.all([is_zoned ? listZones(readTx(ctx)) : [], assertIdsInScope(ctx, input)]);
+    const filter = { ...(await filterOf(ctx, input, zones)), ...cursor?.window };
+    if (input.aggregate === true) return { data: await aggregateUsage(ctx, filter, zones, input) };
     return searchEvents(ctx, scope, filter, input, cursor);
   },
 });
@@ -55,10 +58,10 @@ export const listMetadataKeys = operation({
   input: ListMetadataKeys,
   output: MetadataKeys,
   async run(ctx, { external_subscription_id, ...window }) {
-    const time_zone = await timeZoneOf(ctx);
+    const zones = await listZones(readTx(ctx));
     const named =
       external_subscription_id === undefined ? {} : { external_subscription_ids: [external_subscription_id] };
-    const filter = await filterOf(ctx, { ...window, ...named }, time_zone);
+    const filter = await filterOf(ctx, { ...window, ...named }, zones);
     const bounds = {
       max_events: LIMITS.usage_keys_events,
       max_bytes: LIMITS.usage_keys_bytes,
@@ -74,12 +77,6 @@ export const listMetadataKeys = operation({
     return { data: keys, meta };
   },
 });
-
-const UTC = "UTC";
-
-async function timeZoneOf(ctx: Context): Promise<string> {
-  return (await findCompany(readTx(ctx)))?.timezone ?? UTC;
-}
 
 function cursorOf(scope: Scope, input: SearchUsage, text: string): Cursor {
   if (input.page !== undefined) throw invalid("/page", "must be left out when cursor is given");
@@ -130,11 +127,12 @@ function toUsageEvent(
   };
 }
 
-async function aggregateUsage(
+/** The sums of the matching events by the requested groups. Errors: as `searchUsage`. */
+export async function aggregateUsage(
   ctx: Context,
   filter: EventFilter,
-  time_zone: string,
-  input: SearchUsage,
+  zones: ZoneTimeline,
+  input: Pick<SumUsage, "group_by" | "sort_by" | "sort_order">,
 ): Promise<UsageAggregation[]> {
   const { group_by = [] } = input;
   const kinds: readonly Grouping[] = typeof group_by === "string" ? [group_by] : group_by;
@@ -142,8 +140,8 @@ async function aggregateUsage(
   const folds = kinds.includes("client") || kinds.includes("product");
   const max_groups = folds ? LIMITS.usage_groups_folded : LIMITS.usage_groups;
   const max_key_length = LIMITS.usage_group_key_length;
-  const query = { ...filter, group_by: stored, time_zone, max_groups, max_key_length };
-  const rows = await ctx.usage.aggregate(query, ctx.config.usage_query_timeout_ms);
+  const query = { ...filter, group_by: stored, max_groups, max_key_length };
+  const rows = await aggregateInZones(ctx, query, zones);
   const at = stored.indexOf("subscription");
   const ids = new Set<number>();
   for (const { keys } of rows) if (typeof keys[at] === "number") ids.add(keys[at]);

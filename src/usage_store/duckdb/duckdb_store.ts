@@ -3,7 +3,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../core/download.ts";
 import { type DuckDbOptions, limitsOf } from "./options.ts";
 import { aggregate, sufficientSums } from "./query/aggregate.ts";
-import { prepareAppend } from "./append/append_request.ts";
+import { prepareAppend } from "../append/append_request.ts";
 import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
 import { EventBlock } from "./append/event_block.ts";
@@ -21,27 +21,28 @@ import { openTotals } from "./maintain/totals_snapshots.ts";
 import { withKept } from "./query/aggregate_kept.ts";
 import { sumsWithKept } from "./query/kept_hours.ts";
 import { newestPage } from "./query/newest.ts";
-import { unbound } from "./query/rollup.ts";
+import { inRange } from "./query/in_range.ts";
 import { search } from "./query/search.ts";
+import { askFrames, askSeries } from "./query/series.ts";
 import { monthDigests } from "./query/month_digests.ts";
 import { exportSegment } from "./query/segment.ts";
 import { smallPage, WEIGHT } from "./query/small_page.ts";
 import { totalsSource } from "./query/totals_source.ts";
-import { SipHash } from "./index/siphash.ts";
+import { SipHash } from "../index/siphash.ts";
 import { lastSeq } from "./engine/last_seq.ts";
 import { totals } from "./query/totals.ts";
 import { minimum } from "./query/windows.ts";
-import type { QueueMember } from "./engine/fair_queue.ts";
+import type { QueueMember } from "../query/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
 import type { EventRows } from "../event_rows.ts";
 import type { Opening } from "../identity.ts";
 import type { RunningTotals } from "../running_totals.ts";
 import { earliestRead, type Measured, type MeasureQuery } from "../meter.ts";
+import type { SeriesOptions, SeriesQuery, SeriesResult } from "../series.ts";
 import type {
   AggregateQuery,
   AggregateRow,
   AppendResult,
-  EventFilter,
   ExportOptions,
   ExportQuery,
   KeysQuery,
@@ -86,11 +87,11 @@ export async function openStoreOn(
     const recovery = await Recovery.open(
       database,
       async (connection, inventory) => {
-        const { index, snapshot_seq } = await openIndex(connection, hash, inventory.events, file, (error) =>
+        const { index, snapshot_size } = await openIndex(connection, hash, inventory.events, file, (error) =>
           on_failure(error, "usage store: the snapshot of its ids can't be used"),
         );
         const { snapshot_rows } = limits.compaction;
-        const snapshots = file && new SnapshotWriter(file, index, snapshot_seq, snapshot_rows);
+        const snapshots = file && new SnapshotWriter(file, index, snapshot_size, snapshot_rows);
         const companies = await Companies.read(connection, limits.few_events);
         const opened = await openTotals(connection, inventory.last_seq, { snapshot_rows, file, on_failure });
         return { limits, known: { hash, index, snapshots, companies, ...opened } };
@@ -127,6 +128,10 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
     recovery.known.totals.begin(totalsSource(recovery));
   }
 
+  get #companies(): Companies {
+    return this.#recovery.known.companies;
+  }
+
   get running_totals(): RunningTotals {
     return this.#recovery.known.totals;
   }
@@ -161,7 +166,7 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
   }
 
   async #load(company_id: number, block: EventBlock, now_ms: number): Promise<LoadResult> {
-    const { companies } = this.#recovery.known;
+    const companies = this.#companies;
     for (const timestamp of block.span) companies.widen(company_id, timestamp);
     let stored = 0;
     const { accepted, ...result } = await this.#recovery.run(async ({ loader, compactor, engine }) => {
@@ -191,7 +196,9 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
         const found =
           (byStatement && (await readers.runStatement(company_id, timeout_ms, byStatement))) ??
           (await readers.run(company_id, timeout_ms, (connection) =>
-            this.#inRange(connection, query, (reduced, has_few) => search(connection, reduced, has_few)),
+            inRange(this.#companies, connection, query, (reduced, has_few) =>
+              search(connection, reduced, has_few),
+            ),
           ));
         newest.remember(query, found, next_seq);
         return found;
@@ -206,23 +213,23 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
     since_ms: number | undefined,
   ): ((connection: DuckDBConnection) => Promise<SearchResult | undefined>) | undefined {
     if (since_ms !== undefined) return (connection) => newestPage(connection, query, since_ms);
-    if (!this.#recovery.known.companies.haveFew(query, WEIGHT)) return undefined;
-    return (connection) => this.#inRange(connection, query, (reduced) => smallPage(connection, reduced));
+    if (!this.#companies.haveFew(query, WEIGHT)) return undefined;
+    return (connection) =>
+      inRange(this.#companies, connection, query, (reduced) => smallPage(connection, reduced));
   }
 
   async aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    const { companies } = this.#recovery.known;
-    const { range } = companies;
-    if (companies.reachBeyond(query))
-      return this.#query(query.company_id, timeout_ms, withKept(query, companies));
+    const { range } = this.#companies;
+    if (this.#companies.reachBeyond(query))
+      return this.#query(query.company_id, timeout_ms, withKept(query, this.#companies));
     return this.#queryOnce(query.company_id, timeout_ms, async (connection, { group_sums, compactor }) => {
       const { summed } = group_sums;
-      const groups = await this.#inRange(connection, query, (reduced, has_few) =>
+      const groups = await inRange(this.#companies, connection, query, (reduced, has_few) =>
         aggregate(connection, reduced, { range, has_few, summed }),
       );
       if (summed !== undefined && summed !== group_sums.summed) {
         // The sums changed meanwhile, before the statement read them or after.
-        return this.#inRange(connection, query, (reduced, has_few) =>
+        return inRange(this.#companies, connection, query, (reduced, has_few) =>
           aggregate(connection, reduced, { range, has_few }),
         );
       }
@@ -237,24 +244,18 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
     return this.#query(query.company_id, timeout_ms, (connection) =>
-      this.#inRange(connection, query, (reduced, has_few) => metadataKeys(connection, reduced, has_few)),
+      inRange(this.#companies, connection, query, (reduced, has_few) =>
+        metadataKeys(connection, reduced, has_few),
+      ),
     );
   }
 
-  /** Queries without the bounds of time that exclude nothing; `has_few`: whether few events are within them. */
-  async #inRange<Q extends EventFilter, A>(
-    connection: DuckDBConnection,
-    query: Q,
-    run: (query: Q, has_few: boolean) => Promise<A>,
-  ): Promise<A> {
-    const { companies } = this.#recovery.known;
-    await companies.refine(connection, query);
-    const reduced = unbound(query, companies.rangeOf(query.company_id));
-    const has_few = companies.haveFew(query);
-    const result = await run(reduced, has_few);
-    const { start_ms, end_ms } = unbound(query, companies.rangeOf(query.company_id));
-    // Events that widened the range meanwhile may be in the result, and outside of the query's bounds.
-    return start_ms === reduced.start_ms && end_ms === reduced.end_ms ? result : run(query, has_few);
+  series(query: SeriesQuery, options: SeriesOptions): Promise<SeriesResult> {
+    return askSeries(this.#recovery, query, options);
+  }
+
+  seriesFrames(...asked: Parameters<UsageStore["seriesFrames"]>): Promise<void> {
+    return askFrames(this.#recovery, ...asked);
   }
 
   async totals(

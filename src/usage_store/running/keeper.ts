@@ -3,14 +3,12 @@ import type { MetadataObject } from "../meter_reader.ts";
 import { MeterReader } from "../meter_reader.ts";
 import { parseMetadata } from "../metadata.ts";
 import type { RunningTotals, Watch, WatchedEvent, WatchedTotals } from "../running_totals.ts";
-import { completeStored, countStored } from "./count.ts";
-import { identityOf, type StoredTotals, termsOf, writeTotals } from "./stored_totals.ts";
+import { BATCH, completeStored, countStored } from "./count.ts";
+import { GroupBudget } from "./group_budget.ts";
+import { identityOf, isCutBy, type StoredTotals, termsOf, writeTotals } from "./stored_totals.ts";
 import type { EventPlace, NumberedEvent, TotalsSource } from "./totals_source.ts";
 import { Watched } from "./watched.ts";
 import { TotalsRule, type WindowTotals } from "./window_totals.ts";
-
-/** Watches that are counted by one statement. */
-const BATCH = 2_000;
 
 /** Watches that are written down in one turn. */
 const SECTION = 100;
@@ -30,6 +28,10 @@ export interface KeeperOptions {
   secret: string;
   /** What an earlier process wrote down. */
   stored: readonly StoredTotals[];
+  /** The groups of a company that have totals at once; by default `MAX_COMPANY_GROUPS`. */
+  max_groups?: number;
+  /** More events than this that came since `stored` are counted by the engine, not read one by one. Default a million. */
+  read_events?: number;
   onFailure: (error: unknown) => void;
 }
 
@@ -42,6 +44,9 @@ export class TotalsKeeper implements RunningTotals {
   readonly #onFailure: (error: unknown) => void;
   /** The first watch of each subscription, by company. */
   readonly #companies = new Map<number, Map<number, Watched>>();
+  readonly #budgets = new Map<number, GroupBudget>();
+  readonly #max_groups: number | undefined;
+  readonly #read_events: number;
   readonly #listeners = new Set<(event: WatchedEvent) => void>();
   #stored: Map<string, StoredTotals>;
   /** To be counted, in the order of their arrival. */
@@ -55,7 +60,9 @@ export class TotalsKeeper implements RunningTotals {
   #closed = false;
   #wake: (() => void) | undefined;
 
-  constructor({ last_seq, secret, stored, onFailure }: KeeperOptions) {
+  constructor({ last_seq, secret, stored, max_groups, read_events = 1_000_000, onFailure }: KeeperOptions) {
+    this.#max_groups = max_groups;
+    this.#read_events = read_events;
     this.#last_seq = last_seq;
     this.#secret = secret;
     this.#stored = new Map(stored.map((totals) => [totals.identity, totals]));
@@ -84,6 +91,15 @@ export class TotalsKeeper implements RunningTotals {
     return this.#is_used;
   }
 
+  get counts(): { watches: number; uncertain: number } {
+    const counts = { watches: 0, uncertain: 0 };
+    for (const watched of this.#all()) {
+      counts.watches++;
+      if (!watched.is_certain) counts.uncertain++;
+    }
+    return counts;
+  }
+
   watch(watches: readonly Watch[]): WatchedTotals[] {
     const rules = new Map<string, TotalsRule>();
     this.#is_used ||= watches.length > 0;
@@ -101,9 +117,11 @@ export class TotalsKeeper implements RunningTotals {
 
   #open(watch: Watch, rule: TotalsRule): Watched {
     const { company_id, subscription_id } = watch;
-    const watched = new Watched(watch, rule, this);
+    const budget = this.#budgets.get(company_id) ?? new GroupBudget(this.#max_groups);
+    this.#budgets.set(company_id, budget);
+    const watched = new Watched(watch, rule, this, budget);
     const stored = this.#stored.get(identityOf(watch));
-    if (stored !== undefined && stored.floor_ms <= watched.floor_ms) watched.stored = stored;
+    if (stored !== undefined && isCutBy(stored, watched)) watched.stored = stored;
     const subscriptions = this.#companies.get(company_id) ?? new Map<number, Watched>();
     this.#companies.set(company_id, subscriptions);
     watched.next = subscriptions.get(subscription_id);
@@ -267,11 +285,17 @@ export class TotalsKeeper implements RunningTotals {
     // In one turn: what is committed from here on is added to them, all before is counted.
     const countings = new Map(batch.map((watched) => [watched, watched.begin()]));
     for (const watched of batch) this.#waiting.delete(watched);
-    if (stored.length > 0) return this.#join(countings, await completeStored(source, stored, last_seq));
+    if (stored.length > 0)
+      return this.#join(countings, await completeStored(source, stored, last_seq, this.#read_events));
     const company_id = batch[0]?.watch.company_id ?? 0;
     const countable = this.#countable(source, company_id, batch);
     if (countable.length === 0) return;
-    const counts = await countStored(source, company_id, countable, last_seq);
+    const counts = await countStored(
+      source,
+      company_id,
+      countable.map((watched) => [watched, 0]),
+      last_seq,
+    );
     // Events may have been removed before they were counted.
     const counted = new Set(this.#countable(source, company_id, countable));
     this.#join(countings, new Map([...counts].filter(([watched]) => counted.has(watched))));

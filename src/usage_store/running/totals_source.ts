@@ -38,6 +38,8 @@ export interface TallyWindow {
   start_ms: number;
   end_ms: number;
   use: number;
+  /** Only events with greater numbers; 0: all. */
+  after_seq: number;
 }
 
 /** Which stored events of a company to tally; the uses have parts by at most one key. */

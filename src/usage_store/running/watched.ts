@@ -1,4 +1,5 @@
 import type { GroupTotal, Total, TotalWindow, Watch, WatchedTotals } from "../running_totals.ts";
+import type { GroupBudget } from "./group_budget.ts";
 import type { StoredTotals } from "./stored_totals.ts";
 import { type TotalsRule, WindowTotals } from "./window_totals.ts";
 
@@ -21,8 +22,8 @@ export class Watched extends WindowTotals implements WatchedTotals {
   #counting = 0;
   readonly #keeper: Keeper;
 
-  constructor(watch: Watch, rule: TotalsRule, keeper: Keeper) {
-    super(watch, rule);
+  constructor(watch: Watch, rule: TotalsRule, keeper: Keeper, budget: GroupBudget) {
+    super(watch, rule, undefined, budget);
     this.#keeper = keeper;
   }
 
@@ -32,16 +33,18 @@ export class Watched extends WindowTotals implements WatchedTotals {
 
   at(ms: number, group: string | null = null): Total {
     if (ms < this.floor_ms) return { quantity: "0", certain: false };
-    return { quantity: this.quantity(ms, group), certain: this.#is_certain };
+    return { quantity: this.quantity(ms, group), certain: this.#is_certain && !this.lacks(ms, group) };
   }
 
-  groupsAt(ms: number): GroupTotal[] {
-    if (ms < this.floor_ms) return [];
-    return this.quantities(ms).map((total) => ({ ...total, certain: this.#is_certain }));
+  *groupsAt(ms: number): Generator<GroupTotal> {
+    if (ms < this.floor_ms) return;
+    for (const total of this.quantities(ms))
+      yield { ...total, certain: this.#is_certain && !this.lacks(ms, total.group) };
   }
 
   close(): void {
     this.distrust();
+    this.clear();
     this.#keeper.drop(this);
   }
 

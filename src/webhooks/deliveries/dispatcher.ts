@@ -1,3 +1,4 @@
+import { type Instances, shareOf } from "../../app/instances.ts";
 import type { Background } from "../../core/background.ts";
 import type { Config } from "../../core/config.ts";
 import { AppError } from "../../core/errors.ts";
@@ -26,6 +27,7 @@ interface DispatcherDeps {
   config: Pick<Config, "is_production">;
   secrets: Secrets;
   background: Background;
+  instances: Pick<Instances, "others">;
 }
 
 /**
@@ -55,13 +57,14 @@ export class Dispatcher {
   async run(): Promise<void> {
     const { background, log } = this.#deps;
     let failures = 0;
+    void background.stopping.then(() => this.#wake());
     while (!background.is_stopping) {
       try {
         const has_more = await this.#turn();
         failures = 0;
         // An embedded database never yields to the event loop: the pause lets requests run in between.
         if (has_more) await Bun.sleep(LIMITS.webhook_pause_ms);
-        else await this.#sleep();
+        else if (!background.is_stopping) await this.#sleep();
       } catch (error) {
         // Only the first failure of a series is logged: most often the database is down.
         if (++failures === 1) log.error({ err: error }, "webhooks: cannot dispatch, it will be tried again");
@@ -69,6 +72,19 @@ export class Dispatcher {
       }
     }
     await this.#drain().catch((error: unknown) => log.error({ err: error }, "webhooks: cannot stop cleanly"));
+  }
+
+  /** Works until no event waits, no delivery is due and no attempt is under way: where the clock stands still. */
+  async settle(): Promise<void> {
+    for (;;) {
+      const has_more = await this.#turn();
+      if (this.#under_way.size > 0) await this.#sleep();
+      else if (!has_more) return;
+    }
+  }
+
+  #shareOf(limit: number): number {
+    return shareOf(this.#deps.instances, limit);
   }
 
   /** One round of everything; returns whether there is more to do. */
@@ -93,7 +109,7 @@ export class Dispatcher {
   /** Leases due deliveries, and starts an attempt of each. */
   async #lease(): Promise<void> {
     const { store, clock } = this.#deps;
-    if (this.#under_way.size >= LIMITS.webhook_slots) return;
+    if (this.#under_way.size >= this.#shareOf(LIMITS.webhook_slots)) return;
     const now = clock.now();
     const ids = await this.#choose(now);
     if (ids.length === 0) return;
@@ -107,7 +123,7 @@ export class Dispatcher {
   async #choose(now: Temporal.Instant): Promise<number[]> {
     const tx = { q: this.#deps.store.read, now };
     const under_way = [...this.#under_way.values()].map(({ endpoint }) => endpoint.id);
-    const limits = new ConcurrencyLimits(under_way, this.#failing);
+    const limits = new ConcurrencyLimits(under_way, this.#failing, (limit) => this.#shareOf(limit));
     const chosen: number[] = [];
     const due = await listDueEndpoints(tx, this.#after_endpoint, LIMITS.webhook_due_endpoints);
     // Where one search does not return all of them, the next one goes on after its last.

@@ -1,6 +1,7 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, Id, InstantText, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { rangeFields } from "../../core/instants.ts";
+import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
 import { EVENT_TYPES, typesMatching } from "../events/model.ts";
 
 /** The type of test messages: no endpoint can subscribe to it, and it is not in the outbox. */
@@ -73,8 +74,7 @@ export const ListWebhookLogs = strict({
   ),
   status: Type.Optional(oneOf(LOG_STATUSES)),
   endpoint_id: Type.Optional(Id),
-  from: Type.Optional(InstantText),
-  to: Type.Optional(InstantText),
+  ...rangeFields,
   ...pageFields,
 });
 

@@ -1,11 +1,11 @@
-import { and, asc, desc, eq, inArray, isNotNull, isNull, lt, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, inArray, isNotNull, isNull, lt, min, type SQL } from "drizzle-orm";
 import type { Environment, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { companyOwned, within } from "../../store/expressions.ts";
+import { companyOwned, filterOnly, within } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { typesMatching } from "../events/model.ts";
@@ -50,6 +50,23 @@ export function listLogs(
 export function findLog(tx: ReadTx<LogScope>, id: number): Promise<WebhookLog | undefined> {
   const t = tx.q.use(webhookLogTable);
   return findRow(tx.q, t, { columns: logColumns(tx.q), where: and(inScope(tx), eq(t.id, id)) });
+}
+
+/** How the last deliveries of an endpoint stand, by status, and when the first of these was made. */
+export function countLastDeliveries({ q, scope }: ReadTx, endpoint_id: number, limit: number) {
+  const t = q.use(webhookLogTable);
+  // Message ids are in the order of time, and indexed by endpoint.
+  const last = q
+    .select({ status: t.status, created_at: t.created_at })
+    .from(t)
+    .where(and(eq(t.endpoint_id, endpoint_id), filterOnly(eq(t.company_id, scope.company_id))))
+    .orderBy(desc(t.message_id))
+    .limit(limit)
+    .as("last");
+  return q
+    .select({ status: last.status, count: count(), since: min(last.created_at) })
+    .from(last)
+    .groupBy(last.status);
 }
 
 /** A delivery to insert. */

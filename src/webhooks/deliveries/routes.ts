@@ -1,4 +1,4 @@
-import { route, routes } from "../../http/route.ts";
+import { lendingRoutes, route, routes } from "../../http/route.ts";
 import {
   getLoanWebhookLog,
   getWebhookLog,
@@ -32,7 +32,7 @@ export const webhookLogRoutes = routes({ tag: "Webhooks", admits: "company" }, [
 ]);
 
 /** For lenders' keys: deliveries of events about loans, in the key's environment. */
-export const lenderWebhookLogRoutes = routes({ tag: "Lending", admits: "lender" }, [
+const lenderRows = [
   route("GET /lender/webhook-logs", listLoanWebhookLogs, {
     summary: "List deliveries of loan events",
     description:
@@ -46,4 +46,7 @@ export const lenderWebhookLogRoutes = routes({ tag: "Lending", admits: "lender" 
     status: 202,
     errors: [409],
   }),
-]);
+];
+
+export const lenderWebhookLogRoutes = routes({ tag: "Lending", admits: "lender" }, lenderRows);
+export const lendingWebhookLogRoutes = lendingRoutes(lenderRows);

@@ -37,6 +37,7 @@ export const webhookLogTable = (k: ColumnKit) =>
         .index("webhook_logs_environment")
         .on(t.company_id, t.environment, t.id)
         .where(sql`environment IS NOT NULL`),
+      k.index("webhook_logs_failed").on(t.company_id, t.id).where(sql`status = 'failed'`),
       k.index("webhook_logs_due").on(t.endpoint_id, t.due_at).where(sql`due_at IS NOT NULL`),
     ],
   );

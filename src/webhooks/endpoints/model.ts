@@ -1,10 +1,26 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, Search, strict, WithFigures } from "../../core/schema.ts";
 import { EventPattern, matchesPattern } from "../events/model.ts";
 
 const ENDPOINT_STATUSES = ["active", "disabled"] as const;
+
+/** How an endpoint's last deliveries ended. */
+export const WebhookFigures = Type.Object(
+  {
+    succeeded: Type.Integer(),
+    failed: Type.Integer({ description: "for good, or abandoned" }),
+    pending: Type.Integer(),
+    success_rate: nullable(Type.Number({ description: "0 to 1, of those that ended; null where none has" })),
+    since: nullable({ ...At, description: "when the first of them was due" }),
+  },
+  {
+    title: "WebhookFigures",
+    description: `of the last ${LIMITS.webhook_figures} deliveries, with=figures`,
+  },
+);
+export type WebhookFigures = Static<typeof WebhookFigures>;
 
 /** A webhook endpoint: a URL, and the event types it subscribes to. */
 export const Webhook = Type.Object(
@@ -22,6 +38,12 @@ export const Webhook = Type.Object(
   { title: "Webhook" },
 );
 export type Webhook = Static<typeof Webhook>;
+
+export const WebhookDetail = Type.Object(
+  { ...Webhook.properties, figures: Type.Optional(WebhookFigures) },
+  { title: "WebhookDetail" },
+);
+export type WebhookDetail = Static<typeof WebhookDetail>;
 
 export const WebhookWithSecret = Type.Object(
   {
@@ -55,7 +77,9 @@ const endpointFields = {
   ),
 };
 
-export const ListWebhooks = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListWebhooks = strict({ search: Type.Optional(Search), with: WithFigures, ...pageFields });
+
+export const GetWebhook = strict({ id: Id, with: WithFigures });
 
 export const CreateWebhook = strict(endpointFields, { title: "CreateWebhook" });
 

@@ -12,7 +12,7 @@ export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
   route("GET /webhooks", listWebhooks, {
     summary: "List webhooks",
     description:
-      "The whole list, or one page when page or limit is given; search looks into URLs and descriptions.",
+      "The whole list, or one page when page or limit is given; search looks into URLs and descriptions. with=figures adds how the last deliveries ended.",
   }),
   route("POST /webhooks", createWebhook, {
     summary: "Create a webhook",
@@ -21,7 +21,10 @@ export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
     status: 201,
     errors: [409],
   }),
-  route("GET /webhooks/:id", getWebhook, { summary: "Get a webhook" }),
+  route("GET /webhooks/:id", getWebhook, {
+    summary: "Get a webhook",
+    description: "with=figures adds how its last deliveries ended.",
+  }),
   route("PUT /webhooks/:id", updateWebhook, {
     summary: "Replace a webhook",
     description:

@@ -1,7 +1,7 @@
 import ipaddr from "ipaddr.js";
 import { LIMITS } from "../limits.ts";
 import { instant, iso } from "../../core/time.ts";
-import type { SigningSecret } from "./model.ts";
+import type { SigningSecret, WebhookFigures } from "./model.ts";
 
 // Destinations.
 
@@ -71,4 +71,21 @@ export function rotateSecrets(
     .filter((signing_secret) => signing.has(signing_secret.secret))
     .map((signing_secret) => ({ secret: signing_secret.secret, ends_at: signing_secret.ends_at ?? last }));
   return [{ secret, ends_at: null }, ...old].slice(0, LIMITS.webhook_secrets);
+}
+
+/** What an endpoint's last deliveries came to. */
+export function figuresOf(
+  counted: readonly { status: "pending" | "succeeded" | "failed"; count: number; since: string | null }[],
+): WebhookFigures {
+  const of = (status: string) => counted.find((one) => one.status === status)?.count ?? 0;
+  const [succeeded, failed] = [of("succeeded"), of("failed")];
+  const ended = succeeded + failed;
+  const since = counted.flatMap((one) => one.since ?? []).toSorted();
+  return {
+    succeeded,
+    failed,
+    pending: of("pending"),
+    success_rate: ended === 0 ? null : succeeded / ended,
+    since: since[0] ?? null,
+  };
 }

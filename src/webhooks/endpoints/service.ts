@@ -4,11 +4,20 @@ import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { withTimeout, iso } from "../../core/time.ts";
-import { abandonPending } from "../deliveries/queries.ts";
+import type { ReadTx } from "../../store/store.ts";
+import { abandonPending, countLastDeliveries } from "../deliveries/queries.ts";
 import { addressesOf, ForbiddenDestination } from "./destination.ts";
-import { CreateWebhook, ListWebhooks, UpdateWebhook, Webhook, WebhookWithSecret } from "./model.ts";
+import {
+  CreateWebhook,
+  GetWebhook,
+  ListWebhooks,
+  UpdateWebhook,
+  Webhook,
+  WebhookDetail,
+  WebhookWithSecret,
+} from "./model.ts";
 import * as queries from "./queries.ts";
-import { readUrl, rotateSecrets, type DestinationPolicy } from "./rules.ts";
+import { figuresOf, readUrl, rotateSecrets, type DestinationPolicy } from "./rules.ts";
 import { resealSecrets, toStore } from "./sealed_secrets.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
 
@@ -17,19 +26,32 @@ export const listWebhooks = operation({
   name: "list_webhooks",
   permission: "webhooks:read",
   input: ListWebhooks,
-  output: listed(Webhook),
-  run: (ctx, { page, limit, ...filter }) =>
-    listPage({ page, limit }, (slice) => queries.listWebhooks(readTx(ctx), filter, slice)),
+  output: listed(WebhookDetail),
+  run: (ctx, { page, limit, with: more, ...filter }) =>
+    listPage({ page, limit }, async (slice) => {
+      const tx = readTx(ctx);
+      const { rows, total } = await queries.listWebhooks(tx, filter, slice);
+      return { rows: await Promise.all(rows.map((row) => detailOf(tx, row, more))), total };
+    }),
 });
 
 /** Finds one endpoint. Errors: not_found. */
 export const getWebhook = operation({
   name: "get_webhook",
   permission: "webhooks:read",
-  input: ById,
-  output: Webhook,
-  run: async (ctx, { id }) => orNotFound(await queries.findWebhook(readTx(ctx), id), "Webhook", id),
+  input: GetWebhook,
+  output: WebhookDetail,
+  async run(ctx, { id, with: more }) {
+    const tx = readTx(ctx);
+    return detailOf(tx, orNotFound(await queries.findWebhook(tx, id), "Webhook", id), more);
+  },
 });
+
+async function detailOf(tx: ReadTx, webhook: Webhook, more: "figures" | undefined): Promise<WebhookDetail> {
+  if (more === undefined) return webhook;
+  const ended = await countLastDeliveries(tx, webhook.id, LIMITS.webhook_figures);
+  return { ...webhook, figures: figuresOf(ended) };
+}
 
 /**
  * Creates an endpoint and returns its secret, this once. It receives events from now on. Errors: invalid (a URL that

@@ -1,6 +1,7 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "../../core/access.ts";
-import { At, Id, InstantText, pageFields, strict } from "../../core/schema.ts";
+import { rangeFields } from "../../core/instants.ts";
+import { At, Id, nullable, pageFields, strict } from "../../core/schema.ts";
 
 /** Every type of domain event; docs/webhooks.md lists them. */
 export const EVENT_TYPES = [
@@ -34,6 +35,10 @@ export const EVENT_TYPES = [
   "billing_record.adjusted",
   "simulation.finished",
   "usage.late_unbilled",
+  "usage.unmetered",
+  "alert.reached",
+  "limit.reached",
+  "spend_limit.reached",
   "credits.threshold_reached",
   "credits.upgraded",
   "credits.downgrade_scheduled",
@@ -87,6 +92,20 @@ export type EventType = (typeof EVENT_TYPES)[number];
 /** An event's payload: the record's id, its state and the ids of related records. Never personal data. */
 export type EventData = Readonly<Record<string, string | number | boolean | null>>;
 
+/** The records that have a history of events: those about what belongs to one are in its own. */
+export const SUBJECT_KINDS = [
+  "client",
+  "product",
+  "meter",
+  "add_on",
+  "billing_model",
+  "subscription",
+  "migration",
+  "simulation",
+  "mandate",
+  "application",
+] as const;
+
 /** An event to write. */
 export interface NewEvent {
   type: EventType;
@@ -120,6 +139,9 @@ export const Event = Type.Object(
     id: Id,
     message_id: Type.String(),
     type: Type.String(),
+    subject: nullable(
+      Type.String({ description: "The record in whose history it is, such as subscription:7" }),
+    ),
     data: Type.Record(Type.String(), Type.Unknown(), {
       description: "the record's id, its state and the ids of related records",
     }),
@@ -135,10 +157,15 @@ export function environmentOf({ data }: Pick<Event, "data">): Environment | null
   return ENVIRONMENTS.find((environment) => environment === data.environment) ?? null;
 }
 
+const Subject = Type.String({
+  pattern: `^(${SUBJECT_KINDS.join("|")}):[1-9][0-9]{0,14}$`,
+  description: `a record such as subscription:7, one of ${SUBJECT_KINDS.join(", ")}`,
+});
+
 /** `from` is inclusive, `to` exclusive. */
 export const ListEvents = strict({
   type: Type.Optional(EventPattern),
-  from: Type.Optional(InstantText),
-  to: Type.Optional(InstantText),
+  subject: Type.Optional(Subject),
+  ...rangeFields,
   ...pageFields,
 });

@@ -4,11 +4,12 @@ import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { companyOwned, filterOnly, idIn, within } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { columnsOf, listRows } from "../../store/list_rows.ts";
+import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
 import { Event, EVENT_TYPES, type NewEvent, typesMatching } from "./model.ts";
+import { subjectOf } from "./rules.ts";
 import { eventTable } from "./tables.ts";
 
 /** Writes domain events into the outbox, in the transaction of the change. */
@@ -17,11 +18,11 @@ export async function recordEvents(
   events: readonly NewEvent[],
 ): Promise<void> {
   const created_at = iso(now);
-  const rows = events.map(({ type, data }) => ({
+  const rows = events.map((event) => ({
+    ...event,
     company_id,
     message_id: newMessageId(),
-    type,
-    data,
+    subject: subjectOf(event),
     created_at,
   }));
   await insertRows(q, q.use(eventTable), rows);
@@ -36,15 +37,16 @@ export function newMessageId(): string {
 export interface EventFilter {
   /** A type or a pattern. */
   type?: string;
+  subject?: string;
   from?: string;
   to?: string;
 }
 
 /** Events, newest first, and how many there are in all. */
-export function listEvents({ q, scope }: ReadTx, { type, ...time }: EventFilter, slice: Slice) {
+export function listEvents({ q, scope }: ReadTx, { type, subject, ...time }: EventFilter, slice: Slice) {
   const t = q.use(eventTable);
   const ofType = type === undefined ? undefined : inArray(t.type, typesMatching(type, EVENT_TYPES));
-  const where = and(companyOwned(t, scope), ofType, within(t.created_at, time));
+  const where = and(companyOwned(t, scope), ofType, matching(t, { subject }), within(t.created_at, time));
   return listRows(q, t, { columns: columnsOf(t, Event), where, order: desc(t.id), slice });
 }
 

@@ -5,6 +5,6 @@ export const eventRoutes = routes({ tag: "Webhooks", admits: "company" }, [
   route("GET /events", listEvents, {
     summary: "List events",
     description:
-      "Newest first; webhooks deliver the same events. type takes a pattern such as subscription.*; from is inclusive, to exclusive. Events are kept for 90 days.",
+      "Newest first; webhooks deliver the same events. type takes a pattern such as subscription.*, subject a record whose history is meant, such as subscription:7; from is inclusive, to exclusive. Events are kept for 90 days.",
   }),
 ]);

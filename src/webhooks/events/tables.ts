@@ -13,6 +13,8 @@ export const eventTable = (k: ColumnKit) =>
       /** The id that receivers deduplicate by: the same for every endpoint and attempt. */
       message_id: k.text("message_id").notNull(),
       type: k.text("type").notNull(),
+      /** The record in whose history it is: `subscription:7`. */
+      subject: k.text("subject"),
       data: k.json<EventData>("data").notNull(),
       created_at: k.at("created_at").notNull(),
       /** When the deliveries to its subscribers were inserted; null until then. */
@@ -21,6 +23,7 @@ export const eventTable = (k: ColumnKit) =>
     (t) => [
       k.index("events_company").on(t.company_id, t.id),
       k.index("events_type").on(t.company_id, t.type, t.id),
+      k.index("events_subject").on(t.company_id, t.subject, t.id).where(sql`subject IS NOT NULL`),
       k.uniqueIndex("events_message").on(t.message_id),
       k.index("events_fresh").on(t.id).where(sql`fanned_out_at IS NULL`),
     ],

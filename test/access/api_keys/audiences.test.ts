@@ -34,8 +34,8 @@ function routes(): Route[] {
     }));
 }
 
-/** The path that takes access tokens of OAuth clients and no other. */
-const MCP = "POST /mcp";
+/** The paths that take access tokens of OAuth clients and no other. */
+const MCP = /^POST \/mcp\b/;
 
 /** Whether the audience of the path is the reason for a refusal: the operation may have others. */
 function isForAudience({ error }: Json): boolean {
@@ -45,6 +45,7 @@ function isForAudience({ error }: Json): boolean {
 /** The audiences of a path. */
 function audiencesOf(path: string): string[] {
   const [, first, second = ""] = path.split("/");
+  if (first === "whoami") return [...KEY_ROLES];
   if (first === "usage" && second === "events") return ["ingest", "gateway"];
   if (first === "usage" && ["check", "reservations"].includes(second)) return ["gateway"];
   return [audienceOf(path)];
@@ -70,7 +71,7 @@ describe("a key's token", () => {
     for (const { method, path, is_open } of all) {
       const name = `${method} ${path}`;
       const { status, body } = await machine.api(method, path, method === "GET" ? undefined : {});
-      const is_refused = name === MCP ? status === 401 : status === 403 && isForAudience(body);
+      const is_refused = MCP.test(name) ? status === 401 : status === 403 && isForAudience(body);
       const is_own = audiencesOf(path).includes(role) || is_open;
       if (is_refused === is_own) wrong.push({ name, status });
     }

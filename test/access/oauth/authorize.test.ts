@@ -294,7 +294,7 @@ describe("what a user answers", () => {
     const { id: waiting_id } = await call(anonymous, findWaitingAgent, { transaction });
     const new_password = "another horse battery";
     await tenant.api("POST", "/me/password", { current_password: PASSWORD, new_password });
-    const grant = { waiting_id, origin: service.url, version };
+    const grant = { waiting_id, origin: service.url, version, scope: "mcp:tools" };
     const as_user = context({ kind: "user", user_id, ...me });
     const refused = await call(as_user, grantAuthorization, grant).catch(({ kind }) => kind);
     expect(refused).toBe("unauthorized");

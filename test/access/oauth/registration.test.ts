@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { SCOPES } from "../../../src/access/authorizations/scopes.ts";
 import { LIMITS } from "../../../src/access/limits.ts";
 import { oauthClientTable } from "../../../src/access/authorizations/tables.ts";
 import { type Service, startService, TestClock, useService } from "../../support/harness.ts";
@@ -27,7 +28,7 @@ describe("metadata", () => {
       expect(body).toMatchObject({
         resource: `${ORIGIN}/api/v1/mcp`,
         authorization_servers: [ORIGIN],
-        scopes_supported: ["mcp:tools"],
+        scopes_supported: [...SCOPES],
         bearer_methods_supported: ["header"],
       });
     },
@@ -51,7 +52,7 @@ describe("metadata", () => {
       token_endpoint: `${ORIGIN}/oauth/token`,
       registration_endpoint: `${ORIGIN}/oauth/register`,
       revocation_endpoint: `${ORIGIN}/oauth/revoke`,
-      scopes_supported: ["mcp:tools"],
+      scopes_supported: [...SCOPES],
       response_types_supported: ["code"],
       response_modes_supported: ["query"],
       grant_types_supported: ["authorization_code", "refresh_token"],

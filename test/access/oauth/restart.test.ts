@@ -5,14 +5,14 @@ import type { PgTable } from "drizzle-orm/pg-core";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { TABLES } from "../../../src/server/schema.ts";
-import { makePreparedFolder } from "../../support/process.ts";
+import { makePreparedFolder, TESTED_COMMAND } from "../../support/process.ts";
 import { apiOf, PASSWORD } from "../../support/harness.ts";
 import { OAuthClient, open, pkce, send } from "./fixtures.ts";
 
 /** Starts the service in a process of its own that logs all it can to a file. */
 async function startLogged(env: Record<string, string>, file: string) {
   const output = Bun.file(file);
-  const child = Bun.spawn(["bun", "src/main.ts"], {
+  const child = Bun.spawn([...TESTED_COMMAND], {
     env: { ...env, LOG_LEVEL: "trace" },
     stdout: output,
     stderr: "inherit",

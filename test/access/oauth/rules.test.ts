@@ -2,10 +2,10 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { sha256, isSameSecret } from "../../../src/core/random_secrets.ts";
 import { redact } from "../../../src/audit/rules.ts";
+import { challengeAt } from "../../../src/access/oauth/mcp_address.ts";
 import { TOKEN_KINDS } from "../../../src/access/oauth/model.ts";
 import {
   addToQuery,
-  challengeAt,
   csrfOf,
   isRedirectUri,
   isRegistered,
@@ -13,6 +13,7 @@ import {
   makeToken,
   pathIn,
 } from "../../../src/access/oauth/rules.ts";
+import { propertyCases } from "../../support/properties.ts";
 
 const ports = fc.integer({ min: 1, max: 65_535 });
 const loopbacks = fc.constantFrom("localhost", "127.0.0.1", "[::1]");
@@ -44,7 +45,7 @@ describe("redirect URIs", () => {
         expect(text).toMatch(/^[\x21-\x7e]+$/);
         expect(text.toLowerCase()).toStartWith(url.protocol);
       }),
-      { numRuns: 2_000 },
+      propertyCases(300),
     );
   });
 

@@ -199,6 +199,7 @@ describe("/me", () => {
     expect(Object.keys(body.data).toSorted()).toEqual(
       [
         "client_id",
+        "company",
         "company_id",
         "created_at",
         "email",

@@ -124,9 +124,9 @@ test(
     if (ROUNDS > 3) {
       const records = ranges.reduce((sum, range) => sum + range.records.length, 0);
       console.log(`${ROUNDS} kills, ${commits.length} commits, ${records} records, ${ranges.length} bases`);
+      // Most kills leave the log as it was: it goes on without a new base.
+      expect(ranges.length).toBeLessThanOrEqual(1 + Math.ceil(ROUNDS / 2));
     }
-    // Most kills leave the log as it was: it goes on without a new base.
-    expect(ranges.length).toBeLessThanOrEqual(1 + Math.ceil(ROUNDS / 2));
   },
   60_000 + ROUNDS * 10_000,
 );
@@ -134,15 +134,17 @@ test(
 test("the log is begun anew without a gap, and stays short while it is shipped", async () => {
   const logged = await openLogged({ data_dir, url, log_bytes: 60_000 });
   logged.shipping.start();
-  let [commits, longest] = [0, 0];
-  // On a busy machine many commits are shipped at once.
-  for (let records = 0; records <= 3 || commits < 150; records = (await rangesAt())[0]?.records.length ?? 0) {
+  let [commits, longest, records] = [0, 0, 0];
+  while (records <= 3 || commits < 150) {
     for (let i = 0; i < 50; i++) {
       await logged.commit();
       longest = Math.max(longest, Bun.file(walOf()).size);
       await Bun.sleep(1);
     }
     commits += 50;
+    // On a busy machine many commits are shipped at once: how long the log gets must not depend on that.
+    for (const shipped = records; records === shipped; await Bun.sleep(1))
+      records = (await rangesAt())[0]?.records.length ?? 0;
   }
   const middle = Temporal.Now.instant();
   await logged.commit();

@@ -38,7 +38,7 @@ import { restoreNeeds } from "../../../src/server/restore_needs.ts";
 import type { WindowTotal } from "../../../src/usage_store/port.ts";
 import { type Service, TEST_STORE } from "../../support/harness.ts";
 import { testPostgres } from "../../support/postgres.ts";
-import { type Finished, runHere } from "../../support/process.ts";
+import { type Finished, runHere, TESTED_COMMAND } from "../../support/process.ts";
 import { addDocuments, digestsOf, openFullService, proveAll, type TableDigest } from "../full_service.ts";
 import { makePoint } from "../made_point.ts";
 
@@ -251,7 +251,7 @@ test("a restore that is killed half way leaves nothing that a server takes for w
   const { words, env, data_dir } = await emptyPlace();
   try {
     const child = Bun.spawn(
-      ["bun", "src/main.ts", "restore", "latest", ...words, "--from", `file://${backups}`],
+      [...TESTED_COMMAND, "restore", "latest", ...words, "--from", `file://${backups}`],
       { env: { ...process.env, USAGE_MEMORY_LIMIT: "512MB" }, stdout: "ignore", stderr: "inherit" },
     );
     while (!existsSync(join(data_dir, "usage.duckdb")) && child.exitCode === null) await Bun.sleep(20);

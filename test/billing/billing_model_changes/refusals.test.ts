@@ -132,7 +132,7 @@ describe("the timeline refuses", () => {
     [{}, ["/new_billing_model_id", "/effective_at"]],
     [{ new_billing_model_id: "1", effective_at: NOW }, ["/new_billing_model_id"]],
     [{ new_billing_model_id: 1, effective_at: "2099-02-31T00:00:00Z" }, ["/effective_at"]],
-    [{ new_billing_model_id: 1, effective_at: "2024-03-20" }, ["/effective_at"]],
+    [{ new_billing_model_id: 1, effective_at: "2024-13-20" }, ["/effective_at"]],
     [{ new_billing_model_id: 1, effective_at: NOW, kind: "upgrade" }, ["/kind"]],
   ])("a body that is none: %j", async (body, paths) => {
     const id = await company.subscribe(ten, JANUARY);

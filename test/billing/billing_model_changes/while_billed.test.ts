@@ -70,9 +70,36 @@ test("a change that is due counts again too", async () => {
   expect(await totalOf(id)).toBe("110");
 });
 
+test("a run bills what a change meanwhile brings with it: a fee of a quarter, a commitment to a year", async () => {
+  const fee = { recurring_fee: "91", fee_interval: "quarter", fee_timing: "in_advance" };
+  const model = await company.addModel({
+    ...PER_UNIT,
+    ...fee,
+    name: "Committed",
+    commitment: { minimum: "365", interval: "year" },
+  });
+  billing.clock.set("2025-03-10T12:00:00Z");
+  const id = await company.subscribe(half, { started_at: "2025-03-01T00:00:00Z" });
+  expect((await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" })).status).toBe(200);
+  billing.clock.set("2025-03-11T00:00:00Z");
+  afterNextCount(async () => {
+    expect((await changeTo(company.api, id, model, "2025-03-01T00:00:00Z")).status).toBe(200);
+  });
+  await company.run({ subscription_ids: [id] });
+  const [bill] = await company.records(id);
+  const { lines } = (await company.api("GET", `/billing-records/${bill.id}`)).body.data;
+  // Ten of 92 days, and of 365.
+  expect(lines.map(({ kind, amount }: Json) => [kind, amount])).toEqual([
+    ["fee", "9.89"],
+    ["usage", "0.00"],
+    ["commitment_true_up", "10.00"],
+  ]);
+  billing.clock.set(NOW);
+});
+
 test("of many changes under ingest and runs none is without its adjustment", async () => {
   const ids: number[] = [];
-  for (let i = 0; i < 60; i++) ids.push(await company.subscribe(half, MARCH));
+  for (let i = 0; i < 30; i++) ids.push(await company.subscribe(half, MARCH));
   for (const id of ids) await company.use(id, ["2024-03-20T00:00:00Z", "100"]);
   await company.run({ period: "2024-03", subscription_ids: ids });
   const unadjusted: number[] = [];

@@ -159,6 +159,11 @@ test("a migration is refused to models that don't fit, and to others", async () 
   const usd = await company.addModel({ ...FLAT, currency: "USD" });
   const attempt = async (body: Json) => said(await api("POST", "/billing-model-migrations", body));
   const next = "next_period";
+  const cost = await company.addModel({ ...FLAT, purpose: "cost" });
+  expect(await attempt(bodyOf(from, cost, next))).toEqual([
+    422,
+    "/to_billing_model_id names a billing model of purpose cost, which no subscription may take",
+  ]);
   expect(await attempt(bodyOf(from, from, next))).toEqual([
     422,
     "/to_billing_model_id must be another than from_billing_model_id",

@@ -134,6 +134,11 @@ describe("refused with the field's name", () => {
     ],
     ["minimum above maximum", () => ({ commitment: { minimum: "2", maximum: "1" } }), "/commitment/minimum"],
     ["a commitment to nothing", () => ({ commitment: {} }), "/commitment"],
+    [
+      "a commitment to a quarter",
+      () => ({ commitment: { minimum: "1", interval: "quarter" } }),
+      "/commitment/interval",
+    ],
     ["a minimum below zero", () => ({ commitment: { minimum: "-1" } }), "/commitment/minimum"],
     ["no meter", ({ charge }) => ({ charges: [charge({ meter_id: null })] }), "/charges/0/meter_id"],
     [

@@ -32,7 +32,7 @@ describe("a model for one client", () => {
     const copied = await api("POST", `/billing-models/${listed}/copy`, {
       for_client_id: client_id,
       price: 25,
-      commitment: { minimum: "10" },
+      commitment: { minimum: "10", interval: "month" },
     });
     expect([copied.status, copied.body.error]).toEqual([201, undefined]);
     const copy = copied.body.data;

@@ -121,4 +121,22 @@ describe("entitlements of a billing model", () => {
     expect((await api("PUT", `/meters/${meter_id}`, { name: "Tokens", filters })).status).toBe(409);
     expect((await api("DELETE", `/meters/${meter_id}`)).status).toBe(409);
   });
+
+  test("of a billing model that was deleted are named as such where they are in the way", async () => {
+    const { api } = company;
+    const meter = { code: "kept", name: "Kept", aggregation: "sum" };
+    const kept = (await api("POST", "/meters", meter)).body.data.id;
+    const limit = { code: "kept", name: "Kept", kind: "limit", meter_id: kept };
+    const feature = (await api("POST", "/features", limit)).body.data.id;
+    const charge = { code: "kept", name: "Kept", type: "per_unit", meter_id: kept, price: "1" };
+    const entitlements = [{ feature: "kept", limit: "1", window: "month" }];
+    const id = await company.addModel({ ...FLAT, charges: [charge], entitlements });
+    expect((await api("DELETE", `/billing-models/${id}`)).status).toBe(200);
+    const refused = async (path: string) => (await api("DELETE", path)).body.error;
+    const gone = `billing model ${id}, which was deleted but is kept,`;
+    expect(await refused(`/features/${feature}`)).toBe(
+      `Cannot delete feature ${feature}: ${gone} has an entitlement to it`,
+    );
+    expect(await refused(`/meters/${kept}`)).toBe(`Cannot delete meter ${kept}: ${gone} names it`);
+  });
 });

@@ -80,6 +80,9 @@ describe("meters", () => {
     ["in without values", { filters: [{ key: "a", op: "in" }] }, "/filters/0/values"],
     ["exists with values", { filters: [{ key: "a", op: "exists", values: ["b"] }] }, "/filters/0/values"],
     ["an unknown operator", { filters: [{ key: "a", op: "like", values: ["b"] }] }, "/filters/0/op"],
+    ["a term of the mark of erasures", { value: [{ key: "metadata:erased" }] }, "/value/0/key"],
+    ["a filter by it", { filters: [{ key: "erased", op: "exists" }] }, "/filters/0/key"],
+    ["a group by it", { group_keys: ["a", "erased"] }, "/group_keys/1"],
     ["a code in capitals", { code: "Input" }, "/code"],
     ["an unknown field", { unit: "token" }, "/unit"],
   ])("%s is refused", async (_, change, path) => {
@@ -97,6 +100,28 @@ describe("meters", () => {
     expect(refused.body.details).toHaveLength(3);
     expect(refused.body.error).toContain("and 2 more");
   });
+
+  test.each(["average", "percentile"])(
+    "a meter that a feature limits can't become one of %s",
+    async (aggregation) => {
+      const { id } = await create(api, "/meters", newMeter());
+      const change = {
+        name: "Level",
+        aggregation,
+        ...(aggregation === "percentile" ? { percentile: "95" } : {}),
+      };
+      const feature = { code: `limit_of_${id}`, name: "Limit", kind: "limit", meter_id: id };
+      const { id: feature_id } = await create(api, "/features", feature);
+      const refused = await api("PUT", `/meters/${id}`, change);
+      expect([refused.status, refused.body.error]).toEqual([
+        409,
+        `Cannot change the aggregation of meter ${id}: feature ${feature_id} limits it, which needs a total`,
+      ]);
+      expect((await api("PUT", `/meters/${id}`, { name: "Last", aggregation: "latest" })).status).toBe(200);
+      await api("DELETE", `/features/${feature_id}`);
+      expect((await api("PUT", `/meters/${id}`, change)).status).toBe(200);
+    },
+  );
 
   test("a code is unique within a company, also when two meters take it at once", async () => {
     const body = newMeter();

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { eq, getTableColumns } from "drizzle-orm";
 import { call } from "../../../src/app/operation.ts";
 import type { ProveBills } from "../../../src/billing/proof/model.ts";
+import { drawBills } from "../../../src/billing/proof/queries.ts";
 import { drawing } from "../../../src/billing/proof/rules.ts";
 import { proveBills } from "../../../src/billing/proof/service.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
@@ -54,6 +55,35 @@ test("bills, adjustments of late usage and of changes in the past follow from th
   expect(pages.reduce((a, b) => a + b, 0)).toBe(all.bills);
   expect((await prove({ company_id, random: 3, seed: 5 })).bills).toBe(3);
   expect((await prove({ company_id, random: 5000 })).bills).toBe(all.bills);
+});
+
+test("a company's few bills among those of others are drawn from a list of them, each once", async () => {
+  billing.clock.set("2026-01-01T00:00:00Z");
+  const [few, many] = [await billing.addCompany(), await billing.addCompany()];
+  const billedBy = async (company: Company, subscriptions: number) => {
+    const started_at = "2026-01-01T00:00:00Z";
+    for (let i = 0; i < subscriptions; i++) await company.subscribe(PER_UNIT, { started_at });
+    await company.run();
+  };
+  billing.clock.set("2026-02-01T02:00:00Z");
+  await billedBy(few, 4);
+  await billedBy(many, 60);
+  await billedBy(few, 4);
+  const { store } = billing.service.deps;
+  const seen = new Set<number>();
+  for (let seed = 0; seed < 20; seed++) {
+    let guesses = 0;
+    const below = drawing(seed);
+    const drawn = await drawBills(store.read, { company_id: few.company_id }, 3, (n) => {
+      guesses++;
+      return below(n);
+    });
+    expect(guesses).toBe(3);
+    expect(new Set(drawn.map(({ id }) => id)).size).toBe(3);
+    expect(new Set(drawn.map(({ company_id }) => company_id))).toEqual(new Set([few.company_id]));
+    for (const { id } of drawn) seen.add(id);
+  }
+  expect(seen.size).toBe(8);
 });
 
 test("a bill whose total, line or model was changed on disk is named, with both values", async () => {

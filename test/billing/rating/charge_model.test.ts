@@ -15,7 +15,7 @@ import { propertyCases } from "../../support/properties.ts";
 import { compareLines } from "../runs/check_records.ts";
 import { type Count, type Counted, dec, linesOfMonth } from "./charge_model.ts";
 import { randomMeter, randomPlan } from "./random_plans.ts";
-import { planOnTheWire, type SoldMeter, type SoldPlan } from "./sold_plans.ts";
+import { chargesOf, planOnTheWire, type SoldMeter, type SoldPlan } from "./sold_plans.ts";
 
 // Rating against the model, whatever was counted: far larger, finer and odder numbers than events come to.
 
@@ -70,7 +70,9 @@ function termsOf(plan: SoldPlan, currency: string, meters: readonly SoldMeter[])
   const input = decode(CreateBillingModel, planOnTheWire(plan, `Plan ${plan.id}`, currency));
   const { name, description: _description, ...pricing } = input;
   const before = { ...DEFAULT_PRICING, billing_type_id: input.billing_type_id, currency };
-  const known = new Map(meters.map(({ id, group_keys }) => [id, { group_keys: [...group_keys] }]));
+  const known = new Map(
+    meters.map(({ id, group_keys, aggregation }) => [id, { group_keys: [...group_keys], aggregation }]),
+  );
   return priceTermsOf({ ...mergePricing(before, pricing, known), id: plan.id, name });
 }
 
@@ -81,7 +83,7 @@ function usedSegment(segment: Segment, plan: SoldPlan, counts: ReturnType<typeof
   const from_ms = segment.from.epochMilliseconds;
   const [own] = counts(plan.meter, [], from_ms);
   const charges = new Map<string, ChargedUsage>();
-  for (const { code, meter, prices } of plan.charges) {
+  for (const { code, meter, prices } of chargesOf(plan)) {
     if (meter === null) continue;
     const parts = counts(
       meter,
@@ -102,7 +104,7 @@ function usedSegment(segment: Segment, plan: SoldPlan, counts: ReturnType<typeof
   const usage = {
     units: own?.text ?? "0",
     event_count: own?.events ?? 0,
-    corrections: plan.meter === null ? (own?.corrections ?? 0) : 0,
+    corrections: own?.corrections ?? 0,
     usage_digest: hex(own?.digest ?? 0n),
     skipped_events: own?.skipped ?? 0,
     is_additive: plan.meter === null || ADDITIVE.includes(plan.meter.aggregation),

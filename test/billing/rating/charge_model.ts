@@ -1,7 +1,14 @@
 // Bills of plans with charges, worked out from docs/billing.md in whole numbers, without the program's rating.
 
 import { creditsOver, type Facts, joined, type Month, type Slice, slicesOf } from "../../sim/bill_model.ts";
-import type { SoldCharge, SoldMeter, SoldPlan, UnitTerms, UnitType } from "./sold_plans.ts";
+import {
+  chargesOf,
+  type SoldCharge,
+  type SoldMeter,
+  type SoldPlan,
+  type UnitTerms,
+  type UnitType,
+} from "./sold_plans.ts";
 
 /** A line of a bill. Quantities are in trillionths, amounts in minor units of the currency. */
 export interface ModelLine {
@@ -99,12 +106,13 @@ export class MonthRating {
       add("minimum_true_up", this.#share(minimum, days) - charged, true);
       charged = this.#share(minimum, days);
     }
-    const charges = plan.charges.flatMap((charge) =>
+    const charges = chargesOf(plan).flatMap((charge) =>
       charge.type === "fixed" ? this.#fixed(charge, stretch, days) : this.#metered(charge, stretch, days > 0),
     );
     lines.push(...charges);
     charged += sumOf(charges);
-    const { minimum: least_of_all = null, maximum: most_of_all = null } = commitment ?? {};
+    const { minimum: least_of_all = null, maximum: most_of_all = null } =
+      commitment?.interval === "month" ? commitment : {};
     if (most_of_all !== null && charged > this.#money(most_of_all)) {
       add("commitment_cap", this.#money(most_of_all) - charged);
       charged = this.#money(most_of_all);
@@ -186,9 +194,12 @@ export class MonthRating {
     const over = creditsOver(slices, this.#month_days, (slice) => {
       const counted = this.#count(slice.plan.meter, [], slice)[0] ?? NOTHING;
       const { events, corrections, quantity } = counted;
-      // A meter's event takes a credit, whatever its value is.
-      const given_back = slice.plan.meter === null ? 2 * corrections : 0;
-      return { calls: BigInt(events - given_back), units: quantity / 10n ** 6n };
+      const by_rates = slice.plan.rates.map(({ meter, credits }) => {
+        const units = this.#count(meter, [], slice)[0]?.quantity ?? 0n;
+        return units * BigInt(credits);
+      });
+      const units = by_rates.length === 0 ? quantity : by_rates.reduce((sum, one) => sum + one, 0n);
+      return { calls: BigInt(events - 2 * corrections), units: units / 10n ** 6n };
     });
     return joined(slices.filter((slice) => over.has(slice))).flatMap((stretch) => {
       const { overage_rate } = stretch[0].plan;

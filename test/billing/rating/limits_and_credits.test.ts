@@ -57,6 +57,17 @@ describe("limits on the usage charge", () => {
     expect(amounts(rateSegment(wholeMarch(crossed), used("11"))).at(-1)).toBe("minimum_true_up 0.49");
   });
 
+  test("a cap says what it caps: usage, or usage and charges", () => {
+    const capped = { billing_type: "per_unit", price: "1", maximum_charge: "50" } as const;
+    const commitment = { minimum: null, maximum: "40" };
+    const lines = rateSegment(wholeMarch({ ...capped, commitment }), used("80"));
+    expect(lines.map(({ description, amount }) => `${description} ${amount}`)).toEqual([
+      "Plan: usage 80.00",
+      "Plan: usage capped at 50 -30.00",
+      "Plan: usage and charges capped at 40 -10.00",
+    ]);
+  });
+
   test("keep the usage charge between them to the cent, in any currency", () => {
     const property = fc.property(
       fc.nat(10 ** 6),

@@ -159,11 +159,20 @@ function randomLimits(roll: Dice): [string | null, string | null] {
   return [roll(2) === 0 ? low : null, roll(2) === 0 ? high : null];
 }
 
-export function randomPlan(roll: Dice, meters: readonly SoldMeter[]): Omit<SoldPlan, "id"> {
+function randomRates(roll: Dice, meters: readonly SoldMeter[]): SoldPlan["rates"] {
+  return meters
+    .filter(({ aggregation }) => (aggregation === "sum" || aggregation === "count") && roll(3) > 0)
+    .map((meter) => ({ meter, credits: pick(roll, ["0", "1", "3", "25"]) }));
+}
+
+/** `yearly`: its commitment is to a year, where it has one. */
+export function randomPlan(roll: Dice, meters: readonly SoldMeter[], yearly = false): Omit<SoldPlan, "id"> {
   const type = pick(roll, [...UNIT_TYPES, "flat", "credit"] as const);
   const is_free = type === "flat" || type === "credit";
   const [minimum, maximum] = is_free || roll(3) > 0 ? [null, null] : randomLimits(roll);
   const [at_least, at_most] = randomLimits(roll);
+  const by_call = type === "credit" && roll(2) === 0;
+  const meter = type === "flat" || roll(2) === 0 ? null : pick(roll, meters);
   return {
     ...(is_free ? NO_TERMS : randomTerms(roll, type)),
     type,
@@ -172,12 +181,15 @@ export function randomPlan(roll: Dice, meters: readonly SoldMeter[]): Omit<SoldP
     minimum,
     maximum,
     credits: pick(roll, [0, 10, 100, 333]),
-    by_call: type === "credit" && roll(2) === 0,
+    by_call,
     overage_rate: roll(3) === 0 ? null : decimal(roll, 1, 3),
-    meter: type === "flat" || roll(2) === 0 ? null : pick(roll, meters),
+    meter,
+    rates: type === "credit" && !by_call && roll(2) === 0 ? randomRates(roll, meters) : [],
     charges: Array.from({ length: roll(4) }, (_, i) => randomCharge(roll, `charge_${i}`, meters)),
     commitment:
-      roll(2) === 0 || (at_least ?? at_most) === null ? null : { minimum: at_least, maximum: at_most },
+      roll(2) === 0 || (at_least ?? at_most) === null
+        ? null
+        : { minimum: at_least, maximum: at_most, interval: yearly ? "year" : pick(roll, ["month", "year"]) },
   };
 }
 

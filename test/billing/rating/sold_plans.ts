@@ -48,7 +48,9 @@ export interface SoldPlan extends UnitTerms {
   /** What the own type counts; null for all usage. */
   meter: SoldMeter | null;
   charges: readonly SoldCharge[];
-  commitment: { minimum: string | null; maximum: string | null } | null;
+  /** Credits that units of meters take, whole ones, in place of one for each unit of usage. */
+  rates: readonly { meter: SoldMeter; credits: string }[];
+  commitment: { minimum: string | null; maximum: string | null; interval: "month" | "year" } | null;
 }
 
 export const NO_TERMS: UnitTerms = {
@@ -58,6 +60,15 @@ export const NO_TERMS: UnitTerms = {
   flat_on_zero: false,
   package_size: "1",
 };
+
+/** The charges of a plan, and at a price of 0 what the rates of its credits count. */
+export function chargesOf({ charges, rates }: SoldPlan): SoldCharge[] {
+  const of_rates = rates.map(({ meter }): SoldCharge => {
+    const none = { per: "1", prices: [], unmatched_is_free: false, quantity: "1" };
+    return { ...NO_TERMS, ...none, code: `credits:${meter.id}`, type: "per_unit", meter };
+  });
+  return [...charges, ...of_rates];
+}
 
 const TYPES = { flat: 1, per_unit: 2, graduated: 3, volume: 4, package: 5, credit: 6 } as const;
 
@@ -84,9 +95,11 @@ export function planOnTheWire(plan: SoldPlan, name: string, currency: string) {
   };
 }
 
-function creditPlan({ credits, by_call, overage_rate }: SoldPlan) {
+function creditPlan({ credits, by_call, overage_rate, rates }: SoldPlan) {
   const credit_consumption = by_call ? ("per_api_call" as const) : ("per_unit" as const);
-  return { monthly_credits: credits, credit_consumption, overage_rate };
+  const plan = { monthly_credits: credits, credit_consumption, overage_rate };
+  const of_meters = rates.map((rate) => ({ meter_id: rate.meter.id, credits: rate.credits }));
+  return { ...plan, ...(of_meters.length === 0 ? {} : { rates: of_meters }) };
 }
 
 function chargeOnTheWire(charge: SoldCharge) {

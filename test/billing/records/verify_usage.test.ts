@@ -108,7 +108,7 @@ test("every record of a period holds, however late usage comes and however its s
       const { events, records } = write(written, fee);
       expect(verdicts(records, [...events, ...later])).toEqual(records.map(() => true));
     }),
-    propertyCases(1_000),
+    propertyCases(300),
   );
 });
 
@@ -121,6 +121,6 @@ test("a changed event shows in some record, whichever it is", () => {
       const changed = events.map((one, i) => (i === pick % counted ? { ...one, mark: one.mark ^ 1n } : one));
       expect(verdicts(records, changed)).toContain(false);
     }),
-    propertyCases(1_000),
+    propertyCases(300),
   );
 });

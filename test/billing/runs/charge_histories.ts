@@ -3,6 +3,7 @@ import { call } from "../../../src/app/operation.ts";
 import {
   createBillingModelChange,
   listBillingModelChanges,
+  voidBillingModelChange,
 } from "../../../src/billing/billing_model_changes/service.ts";
 import { createClient } from "../../../src/billing/clients/service.ts";
 import { createProduct } from "../../../src/billing/products/service.ts";
@@ -10,9 +11,11 @@ import { proveBills } from "../../../src/billing/proof/service.ts";
 import { verifyBillingRecord } from "../../../src/billing/records/service.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import { previewSubscription, recheckBilling, runBilling } from "../../../src/billing/runs/service.ts";
+import { carryOnSimulations } from "../../../src/billing/simulations/run.ts";
+import { createSimulation, getSimulation } from "../../../src/billing/simulations/service.ts";
 import { cancelSubscription, createSubscription } from "../../../src/billing/subscriptions/service.ts";
 import { AppError } from "../../../src/core/errors.ts";
-import { currencyDigits } from "../../../src/core/money.ts";
+import { compare, currencyDigits, sum } from "../../../src/core/money.ts";
 import { canonicalJson } from "../../../src/usage_store/metadata.ts";
 import { type Facts, type Month, monthsOf, slicesOf } from "../../sim/bill_model.ts";
 import { type Dice, dice, pick } from "../../support/dice.ts";
@@ -20,10 +23,19 @@ import { runNamedJob } from "../../support/jobs.ts";
 import type { ModelEvent } from "../../usage_store/reference_model.ts";
 import type { BillingFixture, Company } from "../fixtures.ts";
 import { linesOfMonth, type ModelLine } from "../rating/charge_model.ts";
+import { yearAround, yearLines } from "../rating/year_model.ts";
 import { randomEvent } from "../rating/random_plans.ts";
 import type { SoldPlan } from "../rating/sold_plans.ts";
-import { checkRecord, compareLines, missingLines, type StoredRecord } from "./check_records.ts";
-import { countOf, monthFrom } from "./count_by_model.ts";
+import {
+  checkRecord,
+  checkUnmetered,
+  compareLines,
+  missingLines,
+  readLine,
+  type StoredRecord,
+} from "./check_records.ts";
+import { countOf, monthFrom, outsideOf } from "./count_by_model.ts";
+import { MONTHS, monthsUntil, type Pace } from "./pace.ts";
 import { sellPlans } from "./sell_plans.ts";
 
 // Random histories of subscriptions with charges, lived through the real operations, and each of their bills worked
@@ -34,9 +46,6 @@ const CURRENCIES = ["EUR", "EUR", "JPY", "BHD"];
 const BEGINNING_MS = Date.parse("2024-01-20T00:00:00Z");
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-const STEPS = 8;
-/** All in which a period starts. */
-const PERIODS = ["2023-11", "2023-12", "2024-01", "2024-02", "2024-03", "2024-04", "2024-05"];
 const METERS = 4;
 const PLANS = 4;
 
@@ -51,36 +60,22 @@ interface Lived {
   has_scheduled: boolean;
 }
 
-/** What was lived through. */
-interface LivedThrough {
-  subscriptions: number;
-  plans: number;
-  events: number;
-  changes: number;
-  records: number;
-  previews: number;
-}
-
 export class ChargeHistories {
   readonly #billing: BillingFixture;
   readonly #roll: Dice;
   readonly #seed: number;
+  readonly #pace: Pace;
   #plans: ReadonlyMap<number, SoldPlan> = new Map();
   readonly #lives: Lived[] = [];
-  readonly counts: LivedThrough = {
-    subscriptions: 0,
-    plans: 0,
-    events: 0,
-    changes: 0,
-    records: 0,
-    previews: 0,
-  };
+  /** What was lived through. */
+  readonly counts = { subscriptions: 0, plans: 0, events: 0, changes: 0, records: 0, previews: 0 };
   #company_id = 0;
   #digits = 2;
   #last_record_id = 0;
 
-  constructor(billing: BillingFixture, seed: number) {
+  constructor(billing: BillingFixture, seed: number, pace: Pace = MONTHS) {
     this.#billing = billing;
+    this.#pace = pace;
     this.#seed = seed;
     this.#roll = dice(seed);
   }
@@ -89,7 +84,7 @@ export class ChargeHistories {
   async live(subscriptions: number): Promise<void> {
     try {
       await this.#begin(subscriptions);
-      for (let step = 1; step <= STEPS; step++) await this.#step(step);
+      for (let step = 1; step <= this.#pace.steps; step++) await this.#step(step);
       await this.#end();
     } catch (cause) {
       throw new Error(`The histories of seed ${this.#seed} do not hold`, { cause });
@@ -117,7 +112,8 @@ export class ChargeHistories {
     const company: Company = await this.#billing.addCompany({ timezone, currency });
     this.#company_id = company.company_id;
     this.#digits = currencyDigits(currency);
-    this.#plans = await sellPlans(() => this.#context(), roll, { currency, meters: METERS, plans: PLANS });
+    const sold = { currency, meters: METERS, plans: PLANS, yearly: this.#pace.yearly };
+    this.#plans = await sellPlans(() => this.#context(), roll, sold);
     const { id: product_id } = await call(this.#context(), createProduct, { name: "Sold" });
     const { id: client_id } = await call(this.#context(), createClient, { name: "Buyer" });
     for (let i = 0; i < subscriptions; i++)
@@ -146,11 +142,13 @@ export class ChargeHistories {
 
   async #step(step: number): Promise<void> {
     const roll = this.#roll;
-    this.#setClock(BEGINNING_MS + step * 13 * DAY_MS + roll(10 * 24 * 60) * 60_000 + roll(1_000));
+    const days = step * this.#pace.step_days;
+    this.#setClock(BEGINNING_MS + days * DAY_MS + roll(10 * 24 * 60) * 60_000 + roll(1_000));
     await this.#applyDue();
     await this.#send();
     for (const lived of this.#lives) {
       if (roll(12) === 0) await this.#change(lived);
+      if (roll(30) === 0) await this.#void(lived);
       if (roll(60) === 0) await this.#cancel(lived);
     }
     await this.#checkNewRecords();
@@ -185,7 +183,7 @@ export class ChargeHistories {
     for (const { id, facts, events } of this.#lives) {
       const until = Math.min(this.#now_ms, facts.ends_ms ?? this.#now_ms);
       for (let n = roll(2) * roll(9); n > 0; n--) {
-        const days = roll(5) === 0 ? 80 : 15;
+        const days = roll(5) === 0 ? this.#pace.late_days : this.#pace.step_days + 2;
         const from = Math.max(facts.started_ms, this.#now_ms - days * DAY_MS);
         if (from >= until) break;
         const event = randomEvent(roll, id, from + roll(until - from));
@@ -226,6 +224,17 @@ export class ChargeHistories {
     await this.#checkNewRecords();
   }
 
+  /** Takes a change back, whichever. */
+  async #void(lived: Lived): Promise<void> {
+    const { id } = lived;
+    const { data } = await call(this.#context(), listBillingModelChanges, { id });
+    const applied = data.filter(({ status }) => status === "applied");
+    if (applied.length === 0) return;
+    await call(this.#context(), voidBillingModelChange, { id, changeId: pick(this.#roll, applied).id });
+    await this.#readTimeline(lived);
+    await this.#checkNewRecords();
+  }
+
   async #cancel(lived: Lived): Promise<void> {
     const at = pick(this.#roll, ["now", "period_end"] as const);
     const cancelled = await doneOrNull(call(this.#context(), cancelSubscription, { id: lived.id, at }));
@@ -253,20 +262,26 @@ export class ChargeHistories {
     return plan;
   }
 
-  #expected({ facts, events }: Lived, month: Month): ModelLine[] {
-    return linesOfMonth(facts, month, this.#digits, countOf(facts, month, events));
+  #expected({ facts, events, records }: Lived, month: Month): ModelLine[] {
+    const own = linesOfMonth(facts, month, this.#digits, countOf(facts, month, events));
+    const year = yearAround(facts, month);
+    const { ends_ms } = facts;
+    const last = year.findLast(({ from_ms }) => ends_ms === null || from_ms < ends_ms);
+    const others = year.flatMap(({ from_ms }) =>
+      from_ms === month.from_ms ? [] : (records.get(from_ms) ?? []),
+    );
+    const elsewhere = others.flatMap(({ lines }) => lines.map((line) => readLine(line, this.#digits)));
+    const is_over = last !== undefined && (last.from_ms === month.from_ms || records.has(last.from_ms));
+    return [...own, ...yearLines(facts, year, { own, elsewhere, is_over }, this.#digits)];
   }
 
   /** The bill of the running period is what the model says of it so far. */
   async #preview(lived: Lived): Promise<void> {
-    const { from, lines } = await call(this.#context(), previewSubscription, { id: lived.id });
+    const { from, lines, unmetered } = await call(this.#context(), previewSubscription, { id: lived.id });
     const of = `the preview of subscription ${lived.id} from ${from}`;
-    compareLines(
-      lines,
-      this.#expected(lived, monthFrom(lived.facts, Date.parse(from), of)),
-      this.#digits,
-      of,
-    );
+    const month = monthFrom(lived.facts, Date.parse(from), of);
+    compareLines(lines, this.#expected(lived, month), this.#digits, of);
+    checkUnmetered(unmetered, outsideOf(lived.facts, month, lived.events), of);
     this.counts.previews += 1;
   }
 
@@ -289,6 +304,7 @@ export class ChargeHistories {
       const before = lived.records.get(month.from_ms) ?? [];
       const plan_id = slicesOf(lived.facts, month).at(-1)?.plan.id ?? 0;
       checkRecord(row, before, { lines: this.#expected(lived, month), plan_id, digits: this.#digits, of });
+      checkUnmetered(row.unmetered, outsideOf(lived.facts, month, lived.events), of);
       lived.records.set(month.from_ms, [...before, row]);
       this.#last_record_id = row.id;
       this.counts.records += 1;
@@ -300,12 +316,33 @@ export class ChargeHistories {
     this.#setClock(this.#now_ms + 3 * DAY_MS);
     await this.#applyDue();
     await this.#bill({});
-    for (const period of PERIODS) await this.#bill({ period });
+    for (const period of monthsUntil(this.#now_ms)) await this.#bill({ period });
     await this.#checkNewRecords();
     for (const lived of this.#lives) this.#checkComplete(lived);
-    const again = await this.#bill({ period: pick(this.#roll, PERIODS) });
+    const again = await this.#bill({ period: pick(this.#roll, monthsUntil(this.#now_ms)) });
     if (again > 0) throw new Error(`${again} records were written where nothing is missing`);
     await this.#prove();
+    await this.#simulate();
+  }
+
+  /** Whatever plan is tried on all of it, the plans that were in force come to what was billed. */
+  async #simulate(): Promise<void> {
+    const billing_model_id = pick(this.#roll, [...this.#plans.keys()]);
+    const months = monthsUntil(this.#now_ms);
+    const [from = "", to = ""] = [months[0], months.at(-1)];
+    const { id } = await call(this.#context(), createSimulation, { billing_model_id, from, to });
+    let tried = await call(this.#context(), getSimulation, { id });
+    while (tried.status === "running") {
+      await call(this.#context(), carryOnSimulations, {});
+      tried = await call(this.#context(), getSimulation, { id });
+    }
+    const { status, counts, error, mismatches, totals } = tried;
+    if (status !== "finished" || !tried.reproduces)
+      throw new Error(`Bills are not reproduced: ${JSON.stringify({ status, error, counts, mismatches })}`);
+    const records = this.#lives.flatMap((lived) => [...lived.records.values()].flat());
+    const billed = sum(records.map(({ totalCharges }) => totalCharges));
+    if (counts.failed + counts.other_currency === 0 && compare(totals.billed, billed) !== 0)
+      throw new Error(`A simulation is of ${totals.billed}, and ${billed} was billed`);
   }
 
   #checkComplete(lived: Lived): void {

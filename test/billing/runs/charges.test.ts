@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { FLAT, useBilling } from "../fixtures.ts";
 import { ms } from "../../usage/fixtures.ts";
 
@@ -79,7 +80,7 @@ test("input, cached and output tokens are priced apart, by model; the commitment
       external_subscription_id,
       timestamp: ms(at),
       usage: 1,
-      metadata,
+      metadata: { email: "ada@example.com", ...metadata },
     };
     const { status, body } = await api("POST", "/usage/events", [event]);
     expect([status, body.error]).toEqual([201, undefined]);
@@ -120,4 +121,19 @@ test("input, cached and output tokens are priced apart, by model; the commitment
     ["charge", "output", { model: "small" }, "1000000", "1.25"],
   ]);
   expect((await api("GET", `/billing-records/${adjusted?.id}/verify`)).body.data.matches).toBe(true);
+  // An erasure leaves what the meters read, and with it every bill.
+  const asked = { external_subscription_ids: [external_subscription_id] };
+  expect((await api("POST", "/usage/erasures", asked)).status).toBe(202);
+  await runNamedJob(billing.service, "usage_erasures");
+  const kept_keys = ["cached", "input", "model", "output", "user"];
+  expect((await api("GET", "/usage/erasures")).body.data).toMatchObject([{ erased: 19, kept_keys }]);
+  const events = (await api("POST", "/usage/search", { ...asked, limit: 100 })).body.data;
+  expect(JSON.stringify(events)).not.toContain("ada@");
+  expect(events).toContainEqual(
+    expect.objectContaining({ metadata: { erased: true, model: "small", output: 1_000_000 } }),
+  );
+  for (const { id: bill } of await company.records(id))
+    expect((await api("GET", `/billing-records/${bill}/verify`)).body.data.matches).toBe(true);
+  await company.run({ period: "2024-03" });
+  expect(await company.records(id)).toHaveLength(2);
 });

@@ -1,6 +1,8 @@
 import { instant } from "../../../src/core/time.ts";
+import type { Unmetered } from "../../../src/billing/meters/unmetered.ts";
 import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
 import { dec, matchText, type ModelLine } from "../rating/charge_model.ts";
+import type { Outside } from "./count_by_model.ts";
 
 // Bills against the model's: line by line, in minor units and trillionths.
 
@@ -16,9 +18,10 @@ export interface StoredRecord {
   readonly lines: readonly BillLine[];
 }
 
-/** A line of the program as the model writes it. Errors: throws where an amount has not the currency's digits. */
-function readLine(line: BillLine, digits: number): ModelLine {
-  const { proration, charge_code: code = null, match = null, usage_digest, unit_price } = line;
+/** A line of the program as the model writes it; the code of a commitment to a year is `year`. Errors: throws where an amount has not the currency's digits. */
+export function readLine(line: BillLine, digits: number): ModelLine {
+  const { proration, charge_code = null, match = null, usage_digest, unit_price } = line;
+  const code = line.commitment_interval ?? charge_code;
   return {
     kind: line.kind,
     plan_id: line.billing_model_id,
@@ -26,7 +29,7 @@ function readLine(line: BillLine, digits: number): ModelLine {
     to_ms: instant(line.to).epochMilliseconds,
     days: proration === null ? null : proration.numerator,
     code,
-    match: code === null ? "" : matchText(match),
+    match: charge_code === null ? "" : matchText(match),
     quantity: dec(line.quantity),
     unit_price: unit_price === null ? null : dec(unit_price),
     minor: minorOf(line.amount, digits),
@@ -43,7 +46,7 @@ function minorOf(amount: string, digits: number): bigint {
 }
 
 const keyOf = ({ kind, plan_id, from_ms, to_ms, days, code, match }: ModelLine) =>
-  [kind, plan_id, from_ms, to_ms, days, code, match].join(" ");
+  (code === "year" ? [kind, plan_id, code] : [kind, plan_id, from_ms, to_ms, days, code, match]).join(" ");
 
 const HALF = 1n << 64n;
 /** The sum of two digests, each of whose halves is a sum modulo 2^64. */
@@ -147,4 +150,12 @@ export function checkRecord(
   ] as const;
   for (const [field, actual, wanted] of same)
     if (actual !== wanted) throw new Error(`${of}: ${field} is ${actual}, and the model has ${wanted}`);
+}
+
+/** Compares what a bill says that nothing counted with the model's. Errors: throws, naming both. */
+export function checkUnmetered(said: Unmetered | null | undefined, expected: Outside, of: string): void {
+  const found = said ? [said.event_count, dec(said.usage)] : [0, 0n];
+  const [events, usage] = [expected.events, expected.millionths * dec("0.000001")];
+  if (found[0] !== events || found[1] !== usage || (said && events === 0))
+    throw new Error(`${of}: nothing counted ${found.join(" of ")}, and the model has ${events} of ${usage}`);
 }

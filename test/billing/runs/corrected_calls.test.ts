@@ -36,6 +36,41 @@ test("a negative correction of a call gives its credit back", async () => {
   }
 });
 
+test("of a plan that counts by a meter, a correction gives a credit back where the meter counts it", async () => {
+  billing.clock.set("2024-03-20T12:00:00Z");
+  const company = await billing.addCompany();
+  const { body } = await company.api("POST", "/meters", {
+    code: "chats",
+    name: "Chats",
+    aggregation: "count",
+    filters: [{ key: "kind", op: "in", values: ["chat"] }],
+  });
+  const id = await company.subscribe(
+    { ...PLAN, meter_id: body.data.id },
+    { started_at: "2024-03-01T00:00:00Z" },
+  );
+  const of = (kind: string, usage: string): [string, string, Json] => [
+    "2024-03-10T00:00:00Z",
+    usage,
+    { kind },
+  ];
+  const chat = of("chat", "1");
+  await company.use(id, chat, chat, chat, chat, chat, of("image", "1"), of("image", "-1"));
+  const balance = async () => (await company.api("GET", `/subscriptions/${id}/credits`)).body.data;
+  expect(await balance()).toMatchObject({ used: 3, overageUsed: 2 });
+  billing.clock.set("2024-04-01T01:00:00Z");
+  await company.run();
+  await company.use(id, of("chat", "-1"));
+  await company.run({ period: "2024-03" });
+  const records = await company.records(id);
+  expect(records.map(({ totalCharges }: Json) => totalCharges)).toEqual(["52.00", "-1.00"]);
+  for (const record of records) {
+    expect((await company.api("GET", `/billing-records/${record.id}/verify`)).body.data).toMatchObject({
+      matches: true,
+    });
+  }
+});
+
 test("corrections beyond what they correct give no credits", async () => {
   billing.clock.set("2024-03-20T12:00:00Z");
   const company = await billing.addCompany();

@@ -7,6 +7,7 @@ import { recheckBilling } from "../../../src/billing/runs/service.ts";
 import { type Dice, dice } from "../../support/dice.ts";
 import type { Answer, Json } from "../../support/harness.ts";
 import { changesOf, changeTo, applyDueChanges } from "../billing_model_changes/fixtures.ts";
+import { previewAndSend } from "../previews/fixtures.ts";
 import { type BillingFixture, type Company, CREDIT, FLAT, GRADUATED, PACKAGE, VOLUME } from "../fixtures.ts";
 
 // Random histories of subscriptions in a company, and a twin of it that learns everything at the end and is billed
@@ -139,7 +140,8 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
   },
   async change(of, { id }) {
     const [to, at] = [of.roll(MODELS.length), around(of, 50, 25)];
-    const answer = await changeTo(of.company.api, id, of.models[to] ?? 0, at);
+    const change = { new_billing_model_id: of.models[to] ?? 0, effective_at: at };
+    const answer = await previewAndSend(of.company, id, "billing-model-changes", change);
     settled(answer, "change");
     return `to ${to} at ${at}: ${answer.status}`;
   },
@@ -155,10 +157,8 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     return `to ${to} at ${at} and back at ${later}: ${second.status}`;
   },
   async turn(of, { id }) {
-    const [way, to] = [pick(of.roll, ["upgrade", "downgrade"]), pick(of.roll, CREDIT_PLANS)];
-    const answer = await of.company.api("POST", `/subscriptions/${id}/${way}`, {
-      new_billing_model_id: of.models[to],
-    });
+    const [way, to] = [pick(of.roll, ["upgrade", "downgrade"] as const), pick(of.roll, CREDIT_PLANS)];
+    const answer = await previewAndSend(of.company, id, way, { new_billing_model_id: of.models[to] });
     settled(answer, way);
     return `${way} to ${to}: ${answer.status}`;
   },
@@ -180,7 +180,7 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     // Most live long; those that have not begun are cancelled more often.
     if (of.roll(started_at > iso(of.billing.clock.now()) ? 2 : 6) > 0) return "not now";
     const at = pick(of.roll, ["now", "period_end"]);
-    const answer = await of.company.api("POST", `/subscriptions/${id}/cancel`, { at });
+    const answer = await previewAndSend(of.company, id, "cancel", { at });
     const same = await of.twin.api("POST", `/subscriptions/${twin_id}/cancel`, { at });
     expect(same.status).toBe(answer.status);
     if (answer.status === 200) pair.ends_with_period = at === "period_end";

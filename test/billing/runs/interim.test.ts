@@ -93,6 +93,29 @@ test("all subscriptions of a client count, those of others and of other currenci
   expect((await kinds(company, first)).slice(1)).toEqual(["2026-03-01 period 50.00"]);
 });
 
+test("a correction takes back what was billed in between, and the sum is what the period comes to", async () => {
+  const company = await billing.addCompany({ currency: "EUR" });
+  billing.clock.set("2026-03-01T00:00:00Z");
+  await profile(company, { interim_at: "10" });
+  const [first, second] = [await company.subscribe(PER_UNIT), await company.subscribe(PER_UNIT)];
+  await company.use(first, ["2026-03-02T00:00:00Z", "40"]);
+  await runAt(company, "2026-03-02T01:00:00Z");
+  await company.use(first, ["2026-03-02T00:00:00Z", "-30"]);
+  // What is to be taken back alone makes no record: the client has not come to its amount again.
+  await runAt(company, "2026-03-03T01:00:00Z");
+  expect(await kinds(company, first)).toEqual(["2026-03-01 interim 20.00"]);
+  await company.use(second, ["2026-03-03T00:00:00Z", "60"]);
+  await runAt(company, "2026-03-03T02:00:00Z");
+  expect(await kinds(company, first)).toEqual(["2026-03-01 interim 20.00", "2026-03-01 interim -15.00"]);
+  expect(await kinds(company, second)).toEqual(["2026-03-01 interim 30.00"]);
+  await expectProved(company, first);
+  await company.use(first, ["2026-03-04T00:00:00Z", "-10"]);
+  await runAt(company, "2026-04-01T02:00:00Z");
+  expect((await kinds(company, first)).slice(2)).toEqual(["2026-03-01 period -5.00"]);
+  await expectProved(company, first);
+  await expectProved(company, second);
+});
+
 test("limits, credits, fees in advance, a plan change and a cancellation bill everything once", async () => {
   const company = await billing.addCompany({ currency: "EUR" });
   const { api } = company;

@@ -226,6 +226,32 @@ test("a run stops between batches when the process is about to end: what it bill
   }
 });
 
+test("a run counts subscriptions as it bills them, whatever it has in hand", async () => {
+  const ending = await openBillingFixture();
+  const { billing_batch_records, billing_pause_ms } = LIMITS;
+  let pauses = 0;
+  Object.assign(LIMITS, { billing_batch_records: 2 });
+  // A pause follows what was read, and then each two records: the process ends after the fourth record.
+  Object.defineProperty(LIMITS, "billing_pause_ms", {
+    configurable: true,
+    get() {
+      if (++pauses === 3) void ending.service.deps.background.stop();
+      return 0;
+    },
+  });
+  try {
+    ending.clock.set(APRIL);
+    const company = await ending.addCompany();
+    for (let i = 0; i < 10; i++) await company.subscribe(FLAT, MARCH);
+    const { body } = await company.api("POST", "/billing-runs", {});
+    expect(body.data).toMatchObject({ status: "interrupted", counts: { subscriptions: 4, periods: 4 } });
+  } finally {
+    Object.defineProperty(LIMITS, "billing_pause_ms", { value: billing_pause_ms, writable: true });
+    Object.assign(LIMITS, { billing_batch_records });
+    await ending.service.stop();
+  }
+});
+
 test("what the usage store can't count at once is counted in smaller parts, and billed once", async () => {
   const company = await openCompany();
   const ids: number[] = [];

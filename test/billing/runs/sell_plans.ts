@@ -9,11 +9,14 @@ import type { Dice } from "../../support/dice.ts";
 import { randomMeter, randomPlan } from "../rating/random_plans.ts";
 import { planOnTheWire, type SoldMeter, type SoldPlan } from "../rating/sold_plans.ts";
 
-/** Adds random meters, and random plans that count by them, to a company. Returns the plans by id. */
+/**
+ * Adds random meters, and random plans that count by them, to a company. Returns the plans by id. `yearly`: their
+ * commitments are to a year.
+ */
 export async function sellPlans(
   context: () => Context,
   roll: Dice,
-  of: { currency: string; meters: number; plans: number },
+  of: { currency: string; meters: number; plans: number; yearly: boolean },
 ): Promise<Map<number, SoldPlan>> {
   const meters: SoldMeter[] = [];
   for (let i = 0; i < of.meters; i++) {
@@ -24,7 +27,7 @@ export async function sellPlans(
   }
   const plans = new Map<number, SoldPlan>();
   for (let i = 0; i < of.plans; i++) {
-    const plan = randomPlan(roll, meters);
+    const plan = randomPlan(roll, meters, of.yearly);
     const input = planOnTheWire({ ...plan, id: 0 }, `Plan ${i}`, of.currency);
     const { id } = await call(context(), createBillingModel, decode(CreateBillingModel, input));
     plans.set(id, { ...plan, id });

@@ -208,7 +208,7 @@ test("credits above 2^53 are reported and billed to the last digit", async () =>
   });
   const digits = `"used":1000,"remaining":0,"overageUsed":${over},`;
   expect(await answer.text()).toContain(digits);
-  const params = { name: "billing_get_credits", arguments: { subscription_id: id } };
+  const params = { name: "billing_get_subscription_overview", arguments: { subscription_id: id } };
   const told = await fetch(`${billing.service.url}/api/v1/mcp`, {
     method: "POST",
     headers: {

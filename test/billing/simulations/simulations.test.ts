@@ -165,6 +165,11 @@ test("what can't be simulated is refused, and names the field", async () => {
     const answer = await api("POST", "/simulations", body);
     expect([answer.status, answer.body.details?.[0]?.path], JSON.stringify(body)).toEqual([422, path]);
   }
+  const never = await api("POST", "/simulations", { from: "2026-01", to: "soon", billing_model_id: plan });
+  expect(never.body.details[0]).toEqual({
+    path: "/to",
+    message: "must be a month such as 2026-10: the last one, counted too",
+  });
   // Another company sees neither the model, nor the subscription, nor what became of it.
   const theirs = await stranger.api("POST", "/simulations", { ...months, billing_model_id: plan });
   expect(theirs.status).toBe(422);
@@ -225,5 +230,37 @@ test("plan changes, late usage and add-ons are reproduced; one plan's stretches 
   expect(all.charges.find((line: Json) => line.kind === "add_on")).toMatchObject({
     billed: "10.00",
     difference: "0.00",
+  });
+});
+
+test("a level that began with removed usage leaves its periods out, and no others", async () => {
+  const company = await billing.addCompany();
+  const { api, company_id } = company;
+  billing.clock.set("2025-12-01T00:00:00Z");
+  const plan = await company.addModel(PER_UNIT);
+  const early = await company.subscribe(plan);
+  billing.clock.set("2026-02-01T00:00:00Z");
+  const late = await company.subscribe(plan);
+  billing.clock.set("2026-02-28T12:00:00Z");
+  await company.use(early, ["2026-02-05T00:00:00Z", "10"]);
+  await company.use(late, ["2026-02-01T00:00:00Z", "4"]);
+  billing.clock.set("2026-03-01T02:00:00Z");
+  await company.run();
+  const seats = { code: "seats", name: "Seats", aggregation: "weighted_sum" };
+  const meter_id = (await api("POST", "/meters", seats)).body.data.id;
+  const charge = { code: "seats", name: "Seats", meter_id, type: "per_unit", price: "2" };
+  const question = { of: { client_ids: [company.client_id] }, from: "2026-02", to: "2026-02" };
+  await billing.service.deps.usage.closeBefore(company_id, Date.parse("2026-01-15T00:00:00Z"));
+  const levels = await simulate(api, { ...question, billing_model: model(0.5, { charges: [charge] }) });
+  expect(levels).toMatchObject({
+    status: "finished",
+    error: null,
+    counts: { subscriptions: 1, periods: 1, without_events: 1, failed: 0 },
+    totals: { billed: "2.00", simulated: "10.00" },
+  });
+  const sums = await simulate(api, { ...question, billing_model: model(0.5) });
+  expect(sums).toMatchObject({
+    counts: { subscriptions: 2, periods: 2, without_events: 0 },
+    totals: { billed: "7.00", simulated: "7.00" },
   });
 });

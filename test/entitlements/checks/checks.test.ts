@@ -98,6 +98,23 @@ describe("a check", () => {
     expect(listed).toMatchObject([{ feature: "tokens", per: "model", groups: [{ group: "large", ...use }] }]);
   });
 
+  test("of a limit per a key that every object has needs its value, and holds nothing of what has none", async () => {
+    const { api } = company;
+    const meter = { code: "by_constructor", name: "M", aggregation: "sum", group_keys: ["constructor"] };
+    const meter_id = (await api("POST", "/meters", meter)).body.data.id;
+    await api("POST", "/features", { code: "by_constructor", name: "F", kind: "limit", meter_id });
+    const limit = { ...MONTHLY, feature: "by_constructor", limit: "10", per: "constructor" };
+    const { external, id } = await company.entitle(limit);
+    await company.send(external, { usage: 2 });
+    const asked = { feature: "by_constructor", units: 3 };
+    const unnamed = await company.check(external, asked);
+    expect([unnamed.status, unnamed.body.details?.[0].path]).toEqual([422, "/group"]);
+    const named = await company.check(external, { ...asked, group: { constructor: "a" }, reserve_s: 60 });
+    expect(named.body.data).toMatchObject({ allowed: true, used: "0", reserved: "3" });
+    const [{ groups }] = (await api("GET", `/subscriptions/${id}/entitlements`)).body.data;
+    expect(groups).toEqual([{ group: null, used: "2", reserved: "0", remaining: "8", certain: true }]);
+  });
+
   test("of a switch, of a feature that is off, and of an ended subscription", async () => {
     const { external, id } = await company.entitle(MONTHLY, { feature: "sso" });
     const none = { limit: null, used: null, remaining: null, resets_at: null, hard: null, reservation: null };

@@ -1,6 +1,9 @@
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { addMachine } from "../../access/api_keys/fixtures.ts";
+import { ProcessLimits } from "../../../src/entitlements/live/live_limits.ts";
+import { insertReservation } from "../../../src/entitlements/reservations/queries.ts";
 import { reservationTable } from "../../../src/entitlements/reservations/tables.ts";
+import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
 
@@ -87,6 +90,24 @@ describe("reservations", () => {
     expect(await rows()).not.toContain(ended);
   });
 
+  test("keep their feature, which nothing else names any more, until they end", async () => {
+    const { api } = company;
+    const feature = (await api("POST", "/features", { code: "held", name: "Held", kind: "limit" })).body.data;
+    const { external, id } = await company.entitle();
+    const path = `/subscriptions/${id}/entitlements/held`;
+    await api("PUT", path, { limit: 10, window: "month" });
+    const asked = { feature: "held", units: 2, reserve_s: 60 };
+    const { reservation } = (await company.check(external, asked)).body.data;
+    expect((await api("DELETE", path)).status).toBe(200);
+    const refused = await api("DELETE", `/features/${feature.id}`);
+    expect([refused.status, refused.body.error]).toEqual([
+      409,
+      `Cannot delete feature ${feature.id}: units of it are reserved; free them, or wait for their end`,
+    ]);
+    expect((await api("DELETE", `/usage/reservations/${reservation.id}`)).status).toBe(200);
+    expect((await api("DELETE", `/features/${feature.id}`)).status).toBe(200);
+  });
+
   test("of another subscription refuse an event, alone and in a batch, and store nothing", async () => {
     const [mine, theirs] = [await company.entitle(MONTHLY), await company.entitle(MONTHLY)];
     const id = await reserve(mine.external, 10);
@@ -115,6 +136,47 @@ describe("reservations", () => {
     expect(await of("large", 3)).toMatchObject({ allowed: false, limit: "10", reserved: "8" });
     expect(await of("small", 7)).toMatchObject({ allowed: true, limit: "15", remaining: "7" });
     expect(await of("small", 8)).toMatchObject({ allowed: false, limit: "15" });
+  });
+
+  test("of an earlier process come back, but those that an event of their subscription settled, erased or not", async () => {
+    const { external, id } = await company.entitle(MONTHLY);
+    const other = await company.entitle(MONTHLY);
+    const { store, usage, background, log, config } = limits.service.deps;
+    const { usage_query_timeout_ms } = config;
+    const feature_id = (await company.api("GET", "/features")).body.data.find(
+      ({ code }: Json) => code === "tokens",
+    ).id;
+    const [settled, erased, foreign, running] = ["settled", "erased", "foreign", "running"].map(() =>
+      crypto.randomUUID(),
+    );
+    // As a process leaves them that is killed before it deletes the rows of settled ones.
+    await company.send(external, { id: settled, usage: 1 });
+    await company.send(external, { id: erased, usage: 1, metadata: { person: "Ada" } });
+    await usage.erase(company.company_id, [erased ?? ""]);
+    await company.send(other.external, { id: foreign, usage: 1 });
+    const now = limits.clock.now();
+    const expires_ms = now.epochMilliseconds + 60_000;
+    await store.tx(async (q) => {
+      const tx = { q, now, scope: { company_id: company.company_id } };
+      for (const reservation_id of [settled, erased, foreign, running])
+        await insertReservation(tx, {
+          company_id: company.company_id,
+          reservation_id: reservation_id ?? "",
+          subscription_id: id,
+          feature_id,
+          units: "7",
+          group: {},
+          expires_ms,
+        });
+    });
+    const started = new ProcessLimits({ store, usage, background, log, usage_query_timeout_ms });
+    await started.load();
+    const held = [settled, erased, foreign, running].map(
+      (one) => started.find(company.company_id, one ?? "") !== undefined,
+    );
+    expect(held).toEqual([false, false, true, true]);
+    const left_over = await rows();
+    expect([settled, erased, foreign, running].map((one) => left_over.includes(one ?? ""))).toEqual(held);
   });
 
   test("are made by gateways, which check and send; others' keys and analysts may not", async () => {

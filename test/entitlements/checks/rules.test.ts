@@ -48,6 +48,7 @@ describe("a decision", () => {
         for (const if_uncertain of ["allow", "deny"] as const)
           expect(decide(all, asked, if_uncertain)).toMatchObject({
             allowed: if_uncertain === "allow",
+            reason: if_uncertain === "allow" ? null : "uncertain",
             certain: false,
           });
       }),

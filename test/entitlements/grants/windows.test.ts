@@ -8,6 +8,7 @@ const place = (timezone: string) => ({
   zones: [{ timezone, from: null }],
   billing_anchor_day: 31,
   since_ms: ms("2026-01-05T00:00:00Z"),
+  recorded: [],
 });
 
 describe("windows", () => {
@@ -45,6 +46,21 @@ describe("windows", () => {
       expect(next.start_ms).toBe(current.end_ms);
       current = next;
     }
+  });
+
+  test("of months on record are those, under a name of their own; a usual month has the usual one", () => {
+    const usual = place("UTC");
+    const bounds = (from: string, to: string) => ({
+      from: Temporal.Instant.from(from),
+      to: Temporal.Instant.from(to),
+    });
+    const february = bounds("2026-01-31T00:00:00Z", "2026-02-28T00:00:00Z");
+    expect(nameOf("month", { ...usual, recorded: [february] })).toBe(nameOf("month", usual));
+    const moved = { ...usual, recorded: [bounds("2026-01-31T00:00:00Z", "2026-02-28T01:00:00Z")] };
+    expect(nameOf("month", moved)).not.toBe(nameOf("month", usual));
+    expect(nameOf("week", moved)).toBe(nameOf("week", usual));
+    const { start_ms, end_ms } = calendarOf("month", moved).at(ms("2026-03-10T00:00:00Z"));
+    expect([at(start_ms), at(end_ms)]).toEqual(["2026-02-28T01:00:00.000Z", "2026-03-31T00:00:00.000Z"]);
   });
 
   test("have the name of what cuts them", () => {

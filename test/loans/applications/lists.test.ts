@@ -108,6 +108,7 @@ test("the audit log tells who did what to which application, and holds no IC num
   ]);
   expect(body.data.at(-1).withheld).toEqual(expect.arrayContaining(["/borrower", "/answers"]));
   expect(body.data[2].changes.status).toEqual({ old: "under_review", new: "approved" });
-  const text = JSON.stringify(body);
+  // The ids of requests are random digits.
+  const text = JSON.stringify(body.data.map((entry: Json) => ({ ...entry, request_id: undefined })));
   for (const secret of ["900131", "5678", "851231", "4321", "9999"]) expect(text).not.toContain(secret);
 });

@@ -109,7 +109,7 @@ describe("consents", () => {
     [{ captured_at: "2027-01-01T00:00:00Z" }, "/evidence/captured_at"],
     [{ captured_at: "2024-01-01T00:00:00Z" }, "/evidence/captured_at"],
     [{ captured_at: "yesterday" }, "/evidence/captured_at"],
-    [{ captured_at: "2026-03-10" }, "/evidence/captured_at"],
+    [{ captured_at: "2026-02-30" }, "/evidence/captured_at"],
     [{ captured_at: undefined }, "/evidence/captured_at"],
     [{ method: "telepathy" }, "/evidence/method"],
     [{ method: undefined }, "/evidence/method"],

@@ -67,6 +67,7 @@ describe("an export", () => {
       { product_ids: [a1.product.id], relative: "last_month" },
       { metadata: { region: "eu" } },
       { metadata_search: "% OFF", min_usage: -1, max_usage: 0 },
+      { filters: [{ field: "metadata:region", op: "present" }] },
       { end_time: 0 },
     ];
     for (const wanted of searches) {
@@ -83,7 +84,7 @@ describe("an export", () => {
         ]);
       }
     }
-  }, 30_000);
+  }, 180_000);
 
   test("is a file with a name and a type", async () => {
     const types = {
@@ -183,21 +184,33 @@ describe("an export that is long", () => {
   let bearer: string;
   let other_bearer: string;
   const EVENTS = 40_000;
+  const LINE_FEED = 10;
 
   beforeAll(async () => {
     [tenant, bearer] = await addLong();
     [, other_bearer] = await addLong();
-  }, 60_000);
+  }, 180_000);
 
   async function addLong(): Promise<[Tenant, string]> {
     const added = await fixture.service.addTenant();
     const { id } = await addSubscription(added, "long");
-    const object = { note: "x".repeat(900) };
+    const event = modelEvent({ subscription_id: id, object: { note: "x".repeat(900) } });
     for (let i = 0; i < EVENTS; i += 10_000) {
-      const events = Array.from({ length: 10_000 }, () => modelEvent({ subscription_id: id, object }));
+      const events = Array.from({ length: 10_000 }, () => ({ ...event, id: crypto.randomUUID() }));
       await fixture.service.deps.usage.append(added.company_id, events, 1_760_000_000_000);
     }
     return [added, await signIn(fixture.service, added.admin_email)];
+  }
+
+  /** How many lines a whole export has: what they hold is tested with fewer. */
+  async function countWhole(by: string): Promise<number> {
+    const answer = await ask({ format: "ndjson" }, "/usage/export", by);
+    expect(answer.status).toBe(200);
+    const bytes = await answer.bytes();
+    let lines = 0;
+    for (let at = bytes.indexOf(LINE_FEED); at >= 0; at = bytes.indexOf(LINE_FEED, at + 1)) lines++;
+    expect(bytes.at(-1)).toBe(LINE_FEED);
+    return lines;
   }
 
   /** Asks over a bare connection, and takes only the beginning of the answer. */
@@ -228,10 +241,9 @@ describe("an export that is long", () => {
       const held = await Promise.all([hold("ndjson"), hold("ndjson", other_bearer)]);
       expect((await search(tenant.api, { limit: 1 })).meta.total).toBe(EVENTS);
       for (const { socket } of held) socket.destroy();
-      const whole = await read("ndjson", await ask({ format: "ndjson" }, "/usage/export", bearer));
-      expect(whole).toHaveLength(EVENTS);
+      expect(await countWhole(bearer)).toBe(EVENTS);
     }
-  }, 60_000);
+  }, 180_000);
 
   test("is a 429 when too many of the company wait already", async () => {
     const held = [await hold("csv")];
@@ -241,12 +253,11 @@ describe("an export that is long", () => {
     const first = await Promise.race(asked);
     expect([first.status, first.headers.get("retry-after")]).toEqual([429, "1"]);
     // Another company's goes on beside them.
-    const whole = await read("ndjson", await ask({ format: "ndjson" }, "/usage/export", other_bearer));
-    expect(whole).toHaveLength(EVENTS);
+    expect(await countWhole(other_bearer)).toBe(EVENTS);
     for (const { socket } of held) socket.destroy();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 429]);
-  }, 60_000);
+  }, 180_000);
 
   test("of a receiver that takes a little now and then is broken off, and its place is free", async () => {
     const limits = { ...SHARED_LIMITS };
@@ -262,9 +273,8 @@ describe("an export that is long", () => {
     await closed;
     Object.assign(SHARED_LIMITS, limits);
     expect(text().split(":long").length).toBeLessThan(EVENTS);
-    const whole = await read("ndjson", await ask({ format: "ndjson" }, "/usage/export", bearer));
-    expect(whole).toHaveLength(EVENTS);
-  }, 60_000);
+    expect(await countWhole(bearer)).toBe(EVENTS);
+  }, 180_000);
 
   // The last: the store is closed.
   test("breaks off when the service stops, and does not look whole", async () => {
@@ -278,5 +288,5 @@ describe("an export that is long", () => {
       expect(text()).not.toEndWith("0\r\n\r\n");
       expect(text().split(":long").length).toBeLessThan(EVENTS);
     }
-  }, 60_000);
+  }, 180_000);
 });

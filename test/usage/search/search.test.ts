@@ -1,11 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
 import type { Reads } from "../../../src/store/store.ts";
-import {
-  listKnownClientIds,
-  listKnownProductIds,
-  listSearchedSubscriptions,
-} from "../../../src/usage/search/queries.ts";
+import { listKnownClientIds, listKnownProductIds } from "../../../src/usage/filters/queries.ts";
+import { listSearchedSubscriptions } from "../../../src/usage/search/queries.ts";
 import { addCatalog } from "../../billing/subscriptions/fixtures.ts";
 import { addSubscription, search, send, uuid } from "../fixtures.ts";
 import { NOW, useSearchFixture } from "./fixtures.ts";
@@ -27,6 +24,12 @@ const ALL = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const of = (...names: string[]) => names.map((name) => fixture.subscriptions[name].id);
 const clients = (...names: string[]) => names.map((name) => fixture.subscriptions[name].client_id);
 const products = (...names: string[]) => names.map((name) => fixture.subscriptions[name].product_id);
+
+const filter = (field: string, op: string, ...values: string[]) => ({
+  field,
+  op,
+  ...(values.length > 0 && { values }),
+});
 
 describe("filters", () => {
   test.each<[string, () => Json, number[]]>([
@@ -64,6 +67,24 @@ describe("filters", () => {
     ["this_month, in the company's zone", () => ({ relative: "this_month" }), [1, 2, 3, 4, 5]],
     ["last_month, in the company's zone", () => ({ relative: "last_month" }), [6, 7]],
     ["relative overrides the times", () => ({ relative: "last_1h", start_time: 0, end_time: 1 }), [1, 2]],
+    ["a condition: is", () => ({ filters: [filter("metadata:region", "is", "eu", "us")] }), [1, 2, 3]],
+    ["is not", () => ({ filters: [filter("metadata:region", "is_not", "eu")] }), [2, 4, 5, 6, 7, 8, 9]],
+    ["contains", () => ({ filters: [filter("metadata:tag.env", "contains", "ROD")] }), [1]],
+    ["present", () => ({ filters: [filter("metadata:n", "present")] }), [4]],
+    ["missing", () => ({ filters: [filter("metadata:region", "missing")] }), [4, 5, 6, 7, 8, 9]],
+    [
+      "conditions on records beside ids",
+      () => ({
+        client_ids: clients("a1"),
+        filters: [filter("subscription", "is_not", "a2"), filter("metadata:region", "present")],
+      }),
+      [1, 2],
+    ],
+    [
+      "conditions with nothing in common",
+      () => ({ subscription_ids: of("a1"), filters: [filter("client", "is", clients("b1").join())] }),
+      [],
+    ],
     ["by usage", () => ({ sort_by: "usage" }), [9, 8, 7, 5, 4, 2, 1, 6, 3]],
     ["ascending", () => ({ sort_order: "asc" }), ALL.toReversed()],
     ["by usage, ascending", () => ({ sort_by: "usage", sort_order: "asc", limit: 3 }), [3, 6, 1]],
@@ -120,6 +141,7 @@ describe("whose usage", () => {
       ...[fixture.foreign.id, 999_999].map((id) => ({ subscription_ids: [id] })),
       ...[fixture.foreign.product_id, 999_999].map((id) => ({ product_ids: [id] })),
       { aggregate: true, client_ids: [fixture.foreign.client_id] },
+      { filters: [filter("client", "is", String(fixture.foreign.client_id))] },
     ];
     for (const body of bodies) expect((await api("POST", "/usage/search", body)).status).toBe(403);
   });
@@ -148,7 +170,10 @@ describe("whose usage", () => {
       { subscription_ids: [fixture.subscriptions.b1.id] },
       { subscription_ids: [fixture.foreign.id] },
       { product_ids: [fixture.foreign.product_id] },
+      { filters: [filter("client", "is_not", String(fixture.subscriptions.b1.client_id))] },
     ];
+    const others = { filters: [filter("subscription", "is_not", "a1")] };
+    expect(await find(others, fixture.client, path)).toEqual([3, 7]);
     for (const body of hidden) expect((await fixture.client("POST", path, body)).status).toBe(403);
     expect((await fixture.client("POST", "/usage/search", {})).status).toBe(403);
     expect((await api("POST", path, {})).status).toBe(403);
@@ -188,11 +213,14 @@ describe("what is refused", () => {
     [{ metadata: "a" }, "/metadata"],
     [{ metadata_search: "" }, "/metadata_search"],
     [{ metadata_search: "x".repeat(201) }, "/metadata_search"],
-    [{ start_time: "2026-01-01" }, "/start_time"],
+    [{ start_time: "2026-13-01" }, "/start_time"],
     [{ start_time: 1.5 }, "/start_time"],
     [{ relative: "last_2h" }, "/relative"],
     [{ min_usage: "1" }, "/min_usage"],
     [{ max_usage: null }, "/max_usage"],
+    [{ filters: [{ field: "client", op: "is" }] }, "/filters/0/values"],
+    [{ filters: [{ field: "colour", op: "present" }] }, "/filters/0/field"],
+    [{ filters: [{ field: "client", op: "is", values: ["x"] }] }, "/filters/0/values/0"],
     [{ sort_by: "id" }, "/sort_by"],
     [{ sort_order: "down" }, "/sort_order"],
     [{ page: 0 }, "/page"],

@@ -3,18 +3,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import {
-  prepareAppend,
-  toMillionths,
-  usageOf,
-} from "../../../src/usage_store/duckdb/append/append_request.ts";
+import { prepareAppend, toMillionths, usageOf } from "../../../src/usage_store/append/append_request.ts";
 import { hourSums } from "../../../src/usage_store/duckdb/append/hour_sums.ts";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
-import { SipHash } from "../../../src/usage_store/duckdb/index/siphash.ts";
+import { SipHash } from "../../../src/usage_store/index/siphash.ts";
 import { HOUR_MS } from "../../../src/usage_store/time_buckets.ts";
 import { modelEvent } from "../arbitrary_events.ts";
 import { failure, TIMEOUT_MS } from "../conformance.ts";
 import { decimalText } from "../reference_model.ts";
+import { propertyCases } from "../../support/properties.ts";
 
 const folder = await mkdtemp(join(tmpdir(), "usage-"));
 afterAll(() => rm(folder, { recursive: true }));
@@ -116,7 +113,7 @@ describe("usages, before they are stored", () => {
         expect(BigInt(usageOf(prepared([usage]), 0))).toBe(usage);
         expect(toMillionths(decimalText(usage))).toBe(usage);
       }),
-      { numRuns: 1_000 },
+      propertyCases(300),
     );
   });
 
@@ -134,7 +131,7 @@ describe("usages, before they are stored", () => {
           sorted.at(-1) ?? 0n,
         ]);
       }),
-      { numRuns: 500 },
+      propertyCases(200),
     );
   });
 });

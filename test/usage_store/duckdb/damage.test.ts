@@ -15,7 +15,7 @@ import { TIMEOUT_MS } from "../conformance.ts";
 // Bits flipped in the files of the usage store: what is answered is right, or a 503, or the store is refused at its
 // opening. DAMAGE_ROUNDS=200 flips more of them. Decision 0199.
 
-const ROUNDS = Number(process.env.DAMAGE_ROUNDS ?? 6);
+const ROUNDS = Number(process.env.DAMAGE_ROUNDS ?? 4);
 const folder = await mkdtemp(join(tmpdir(), "usage-damage-"));
 afterAll(() => rm(folder, { recursive: true }));
 

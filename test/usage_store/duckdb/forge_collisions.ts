@@ -1,4 +1,4 @@
-import { SipHash } from "../../../src/usage_store/duckdb/index/siphash.ts";
+import { SipHash } from "../../../src/usage_store/index/siphash.ts";
 
 /**
  * Makes fingerprints of which there are only 512, as one who knew the key could: only the exact comparison

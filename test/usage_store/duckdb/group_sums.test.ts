@@ -106,7 +106,7 @@ test("a query finds each event once, whatever the compaction does meanwhile", as
   const store = await opened(newPath());
   const events = { sent: 0, stored: 0 };
   const appending = (async () => {
-    for (let round = 0; round < 25; round++) {
+    for (let round = 0; round < 12; round++) {
       events.sent += 150;
       await store.append(1, newEvents(150), NOW_MS);
       events.stored = events.sent;
@@ -123,9 +123,9 @@ test("a query finds each event once, whatever the compaction does meanwhile", as
     expect(found).toBeGreaterThanOrEqual(stored);
     expect(found).toBeLessThanOrEqual(events.sent);
   } while (!is_over);
-  expect(await counts(store)).toEqual([1_875, 1_875]);
+  expect(await counts(store)).toEqual([900, 900]);
   await store.close();
-}, 60_000);
+}, 180_000);
 
 test("they are those of the events: in windows, for some subscriptions, and of events that came later", async () => {
   const store = await opened(newPath());
@@ -167,6 +167,7 @@ test("a file of a version that did not know them gets them, also when that versi
   await store.close();
   await ask(path, "DROP TABLE usage_group_hours");
   await ask(path, "DROP TABLE usage_summed");
+  await ask(path, "DELETE FROM usage_meta WHERE name = 'tables'");
   store = await opened(path);
   expect(await counts(store)).toEqual([100, 100]);
   await store.compact();

@@ -287,6 +287,20 @@ describe("the snapshot of the index", () => {
     expect(await reopened(path, events)).toEqual([]);
   });
 
+  test("is written after an opening that found many events without it", async () => {
+    const path = newPath();
+    const store = await openDuckDb({ path, compaction: SMALL });
+    const events = newEvents(3_000);
+    await store.append(1, events, NOW_MS);
+    await store.close();
+    expect(existsSync(`${path}.ids`)).toBe(false);
+    const opened = await openDuckDb({ path, compaction: OFTEN });
+    expect(await count(opened)).toBe(3_000);
+    while (!existsSync(`${path}.ids`)) await Bun.sleep(5);
+    await opened.close();
+    expect(await reopened(path, events)).toEqual([]);
+  });
+
   test.each<[string, (path: string) => Promise<void>, string | undefined]>([
     ["a changed byte in the middle", (path) => flip(path, 1_000), "damaged"],
     ["a changed byte at the end", (path) => flip(path, -20), "damaged"],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { DuckDBInstance } from "@duckdb/node-api";
 import { Engine } from "../../../src/usage_store/duckdb/engine/engine.ts";
 import { Readers, type ReadersLimits } from "../../../src/usage_store/duckdb/engine/readers.ts";
-import type { QueueMember } from "../../../src/usage_store/duckdb/engine/fair_queue.ts";
+import type { QueueMember } from "../../../src/usage_store/query/fair_queue.ts";
 import { failure, TIMEOUT_MS } from "../conformance.ts";
 
 let instance: DuckDBInstance;
@@ -113,6 +113,23 @@ test("close() refuses who waits, of every company, and lets who runs finish", as
   hold.resolve();
   await Promise.all([running, closing]);
   expect(began).toEqual(["a0"]);
+});
+
+test("an aborted question ends, whether it runs or waits, and frees its place", async () => {
+  const { readers } = await open({ readers: 1, waiting: 9, waiting_company: 9 });
+  const [running, waiting] = [new AbortController(), new AbortController()];
+  const endless = "SELECT count(*) FROM range(1_000_000_000_000) AS a, range(1_000_000) AS b";
+  const ask = (signal?: AbortSignal, sql = endless) =>
+    readers.runStatement(1, TIMEOUT_MS, (connection) => connection.run(sql), signal).catch((error) => error);
+  const asked = [ask(running.signal), ask(waiting.signal)];
+  waiting.abort("waits no more");
+  expect(await asked[1]).toBe("waits no more");
+  expect(readers.waiting).toBe(0);
+  running.abort("is needed no more");
+  expect(await asked[0]).toBe("is needed no more");
+  expect(await ask(AbortSignal.abort("came too late"))).toBe("came too late");
+  expect(await ask(undefined, "SELECT 1")).not.toBeInstanceOf(Error);
+  await readers.close();
 });
 
 test("a failed question frees its turn", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { listDueEndpoints } from "../../../src/webhooks/deliveries/lease_queries.ts";
+import { LIMITS } from "../../../src/webhooks/limits.ts";
 import { type Service, startService } from "../../support/harness.ts";
 import { addWebhook, logThat, openReceiver, type Receiver } from "../../support/webhook_receiver.ts";
 
@@ -28,4 +29,16 @@ test("where more endpoints wait than one look takes, the next look begins after 
   expect(await look(ids[1] ?? 0)).toEqual(ids.slice(2, 4));
   expect(await look(ids[3] ?? 0)).toEqual(ids.slice(4));
   expect(await look(ids[4] ?? 0)).toEqual([]);
+});
+
+test("a service that stops does not wait for the next look", async () => {
+  const { webhook_poll_ms } = LIMITS;
+  Object.assign(LIMITS, { webhook_poll_ms: 3_600_000 });
+  try {
+    const own = await startService();
+    for (let i = 0; i < 20; i++) expect((await own.api("GET", "/clients")).status).toBe(200);
+    await own.stop();
+  } finally {
+    Object.assign(LIMITS, { webhook_poll_ms });
+  }
 });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import * as fc from "fast-check";
 import { iso } from "../../../src/core/time.ts";
 import {
+  figuresOf,
   addressProblem,
   literalAddresses,
   readUrl,
@@ -138,4 +139,15 @@ describe("secrets", () => {
       }),
     );
   });
+});
+
+test("a success rate is of deliveries that ended", () => {
+  const since = "2026-03-10T12:00:00.000Z";
+  const counted = [
+    { status: "pending", count: 5, since: "2026-03-10T13:00:00.000Z" },
+    { status: "failed", count: 1, since },
+    { status: "succeeded", count: 7, since: "2026-03-10T14:00:00.000Z" },
+  ] as const;
+  expect(figuresOf(counted)).toEqual({ succeeded: 7, failed: 1, pending: 5, success_rate: 0.875, since });
+  expect(figuresOf(counted.slice(0, 1))).toMatchObject({ pending: 5, success_rate: null });
 });

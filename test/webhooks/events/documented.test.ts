@@ -95,6 +95,8 @@ async function doEverything(): Promise<void> {
   ];
   const { id } = await subscribe(flat.id, "flat");
   const credits = `/subscriptions/${(await subscribe(small.id, "credits")).id}`;
+  await leaveUsage();
+  await reachLimit();
   await add("/billing-runs", {});
   const changes = `/subscriptions/${id}/billing-model-changes`;
   const made = await add(changes, { new_billing_model_id: dearer.id, effective_at: "2026-02-15T00:00:00Z" });
@@ -117,6 +119,34 @@ async function doEverything(): Promise<void> {
   await add("/usage/events", { external_subscription_id: "gone", usage: 1, timestamp: ahead });
   await add(`/subscriptions/${gone.id}/cancel`, { at: "now" });
   await runNamedJob(service, "billing_recheck");
+}
+
+/** Sends usage that no charge of its plan counts. */
+async function leaveUsage(): Promise<void> {
+  const filters = [{ key: "kind", op: "in", values: ["chat"] }];
+  const meter = await add("/meters", { code: "chats", name: "Chats", aggregation: "count", filters });
+  const charge = { code: "chats", name: "Chats", meter_id: meter.id, type: "per_unit", price: 1 };
+  const facts = { billing_type_id: 1, name: "M", price: 10, currency: "USD", description: "" };
+  const charged = await add("/billing-models", { ...facts, charges: [charge] });
+  await subscribe(charged.id, "charged");
+  const timestamp = Date.parse("2026-02-10T00:00:00Z");
+  await add("/usage/events", { external_subscription_id: "charged", usage: 1, timestamp });
+}
+
+/** Comes to a limit, a spend limit, and a threshold of an alert. */
+async function reachLimit(): Promise<void> {
+  const facts = { billing_type_id: 1, name: "M", price: 10, currency: "USD", description: "" };
+  await add("/features", { code: "calls", name: "Calls", kind: "limit" });
+  const limit = { feature: "calls", limit: 1, window: "month" };
+  const plan = await add("/billing-models", { ...facts, entitlements: [limit] });
+  const { id } = await subscribe(plan.id, "limited");
+  await service.api("PUT", `/subscriptions/${id}/spend-limit`, { amount: 1 });
+  await add("/alerts", { name: "A", on: "limit", feature: "calls", thresholds: [80] });
+  await add("/usage/events", { external_subscription_id: "limited", usage: 1 });
+  await runNamedJob(service, "spend_limits");
+  await runNamedJob(service, "alerts");
+  await service.deps.usage.running_totals.counted();
+  await runNamedJob(service, "alerts");
 }
 
 /** Brings loan applications into every state. */
@@ -165,6 +195,8 @@ test("every event carries the fields that the document shows", async () => {
     [1, 2].map(async (page) => (await api("GET", `/events?limit=200&page=${page}`)).body),
   );
   expect(pages[0].meta.total).toBeLessThanOrEqual(400);
+  for (const { type, subject } of pages.flatMap(({ data: listed }) => listed))
+    expect([type, subject]).toEqual([type, expect.stringMatching(/^[a-z_]+:\d+$/)]);
   const carried = new Map<string, string[]>(
     pages
       .flatMap(({ data: listed }) => listed)

@@ -56,6 +56,51 @@ test("every change of clients, products, billing models and subscriptions has on
   ]);
 });
 
+test("a record's history is what its subject says: its own events, and those of what belongs to it", async () => {
+  billing.clock.set("2026-01-01T00:00:00Z");
+  const company = await billing.addCompany();
+  const { api, client_id } = company;
+  const [flat, dearer] = [await company.addModel(FLAT), await company.addModel({ ...FLAT, price: 9 })];
+  const [id, other] = [await company.subscribe(flat), await company.subscribe(flat)];
+  const changes = `/subscriptions/${id}/billing-model-changes`;
+  const effective_at = "2026-01-20T00:00:00Z";
+  await api("POST", changes, { new_billing_model_id: dearer, effective_at });
+  billing.clock.set("2026-02-02T00:00:00Z");
+  await company.run();
+  await api("POST", `/subscriptions/${id}/cancel`, { at: "now" });
+  const ofSubject = async (subject: string) =>
+    (await eventsOf(api, `&subject=${subject}`)).map(([type]) => type);
+  expect(await ofSubject(`subscription:${id}`)).toEqual([
+    "subscription.created",
+    "billing_model_change.scheduled",
+    "billing_model_change.applied",
+    "billing_record.created",
+    "subscription.cancelled",
+  ]);
+  expect(await ofSubject(`subscription:${other}`)).toEqual([
+    "subscription.created",
+    "billing_record.created",
+  ]);
+  expect(await ofSubject(`client:${client_id}`)).toEqual(["client.created"]);
+  expect(await ofSubject(`billing_model:${dearer}`)).toEqual(["billing_model.created"]);
+  const [newest] = (await api("GET", `/events?subject=subscription:${id}&type=billing_record.*`)).body.data;
+  expect(newest.subject).toBe(`subscription:${id}`);
+  const stranger = await billing.addCompany();
+  expect((await stranger.api("GET", `/events?subject=subscription:${id}`)).body.data).toEqual([]);
+  for (const subject of [
+    "subscription",
+    "subscription:",
+    "subscription:0",
+    "subscription:x",
+    "subscripton:7",
+    "7",
+    "client:1 OR 1=1",
+  ]) {
+    const { status, body } = await api("GET", `/events?subject=${encodeURIComponent(subject)}`);
+    expect([status, body.details?.[0].path]).toEqual([422, "/subject"]);
+  }
+});
+
 test("what is refused has no event", async () => {
   const { api, client_id, ...company } = await billing.addCompany();
   await company.subscribe(FLAT);
@@ -110,6 +155,7 @@ test("events are listed newest first, by page, type, pattern and time; another c
     id: expect.any(Number),
     message_id: expect.stringMatching(/^msg_[0-9a-f-]{36}$/),
     type: "product.created",
+    subject: `product:${body.data[0].data.id}`,
     data: { id: expect.any(Number) },
     company_id: expect.any(Number),
     created_at: "2026-01-11T00:00:00.000Z",

@@ -1,17 +1,17 @@
-import { type DuckDBConnection, DuckDBDataChunk, INTEGER } from "@duckdb/node-api";
+import { type DuckDBConnection, DuckDBDataChunk, type DuckDBVector, INTEGER } from "@duckdb/node-api";
 import { ROW } from "../../event_rows.ts";
-import { ERASED } from "../../metadata.ts";
+import { ERASED_KEY, isErasedFrom } from "../../erased_metadata.ts";
 import type { LoadResult } from "../../port.ts";
-import { fingerprint } from "./append_request.ts";
+import { fingerprint } from "../../append/append_request.ts";
 import { appendChunks } from "./append_chunks.ts";
 import type { CommitRows, Engine } from "../engine/engine.ts";
 import { BLOCK_TABLE, type EventBlock } from "./event_block.ts";
-import type { FingerprintIndex } from "../index/fingerprints.ts";
+import type { FingerprintIndex } from "../../index/fingerprints.ts";
 import { readEvents } from "../query/numbered_events.ts";
 import type { TotalsKeeper } from "../../running/keeper.ts";
 import { SUMMED } from "./hour_sums.ts";
-import { EntryBlock } from "../index/inventory.ts";
-import type { SipHash } from "../index/siphash.ts";
+import { EntryBlock } from "../../index/entry_block.ts";
+import type { SipHash } from "../../index/siphash.ts";
 import { cutOff } from "../engine/readers.ts";
 import { asNumber, query, quoteText } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
@@ -237,17 +237,30 @@ async function findRepeated(
     `SELECT min(timestamp), max(timestamp) FROM loaded_rows JOIN hit_rows USING ("row")`,
   );
   const [first_ms = 0, last_ms = 0] = span.map(asNumber);
-  const result = await connection.stream(`SELECT "row" FROM loaded_rows AS loaded JOIN hit_rows USING ("row")
+  const same_sql = "stored.metadata IS NOT DISTINCT FROM loaded.metadata";
+  const result =
+    await connection.stream(`SELECT "row", if(${same_sql}, NULL, stored.metadata), loaded.metadata
+    FROM loaded_rows AS loaded JOIN hit_rows USING ("row")
     JOIN (FROM usage_events
       WHERE company_id = ${company_id} AND timestamp BETWEEN ${first_ms} AND ${last_ms}) AS stored
     ON stored.id = loaded.id AND stored.timestamp = loaded.timestamp
       AND stored.subscription_id = loaded.subscription_id AND stored.usage = loaded.usage
     -- No condition of a semi join, which would compare every pair.
-    WHERE (stored.metadata IS NOT DISTINCT FROM loaded.metadata OR stored.metadata = ${quoteText(ERASED)})`);
+    WHERE (${same_sql}
+      OR json_extract(stored.metadata, ${quoteText(`/${ERASED_KEY}`)})::VARCHAR = 'true')`);
   for await (const chunk of result) {
-    for (const row of rawWords(chunk.getColumnVector(0)).subarray(0, chunk.rowCount)) repeated.add(row);
+    const [kept, sent] = [chunk.getColumnVector(1), chunk.getColumnVector(2)];
+    for (const [i, row] of rawWords(chunk.getColumnVector(0)).subarray(0, chunk.rowCount).entries()) {
+      const stored = textAt(kept, i);
+      if (stored === null || isErasedFrom(stored, textAt(sent, i))) repeated.add(row);
+    }
   }
   return repeated;
+}
+
+function textAt(vector: DuckDBVector, row: number): string | null {
+  const value = vector.getItem(row);
+  return typeof value === "string" ? value : null;
 }
 
 /** Creates a temporary table of row numbers. */

@@ -1,6 +1,6 @@
 import type { DuckDBAppender, DuckDBDataChunk, DuckDBVector } from "@duckdb/node-api";
 import { CHUNK_ROWS } from "./append_chunks.ts";
-import { setId } from "./id_words.ts";
+import { setId } from "./stored_id.ts";
 import { type EventRows, ROW } from "../../event_rows.ts";
 import { rawWords } from "../engine/vector_words.ts";
 

@@ -1,10 +1,10 @@
 import { type DuckDBConnection, DuckDBDataChunk } from "@duckdb/node-api";
-import { type AppendRequest, USAGE, WORDS } from "./append_request.ts";
+import { type AppendRequest, USAGE, WORDS } from "../../append/append_request.ts";
 import { appendChunks } from "./append_chunks.ts";
-import type { AppendDecision } from "./deduplicate.ts";
+import type { AppendDecision } from "../../append/deduplicate.ts";
 import { EVENT_COLUMNS, type HotTable } from "../engine/schema.ts";
 import { rawWords } from "../engine/vector_words.ts";
-import { setId } from "./id_words.ts";
+import { setId } from "./stored_id.ts";
 
 const TYPES = Object.values(EVENT_COLUMNS);
 const METADATA = Object.keys(EVENT_COLUMNS).indexOf("metadata");

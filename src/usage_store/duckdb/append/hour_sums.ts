@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { AppendDecision } from "./deduplicate.ts";
-import { usageOf } from "./append_request.ts";
+import type { AppendDecision } from "../../append/deduplicate.ts";
+import { usageOf } from "../../append/append_request.ts";
 import type { HotTable } from "../engine/schema.ts";
 import type { SumsCheck } from "../../port.ts";
 import { asNumber, decimalSql, Parameters, query } from "../engine/sql.ts";

@@ -1,40 +1,24 @@
 import { type DuckDBConnection, DuckDBDecimalValue, type DuckDBValue } from "@duckdb/node-api";
+import type { Candidate, StoredRow } from "../../append/deduplicate.ts";
 import { asNumber, asText, asUuid, Parameters, query } from "../engine/sql.ts";
 
-/** A stored event, as repeats are compared with it. */
-export interface StoredRow {
-  company_id: number;
-  id: string;
-  subscription_id: number;
-  timestamp: number;
-  millionths: bigint;
-  metadata: string | null;
-}
-
-/** A row that may be the same event: it has the fingerprint. */
-export interface Candidate {
-  company_id: number;
-  seq: number;
-  /** The timestamp of a row with the same content; undefined when it may have any. */
-  timestamp: number | undefined;
-}
-
 /**
- * The candidates' rows, by sequence number; numbers without a row in their company are left out. A row is looked up at
- * its event's timestamp first, where a sorted segment has it in one block, and only then in all of the company.
+ * The candidates' rows, whose numbers the index knows; numbers without a row in their company are left out. A row is
+ * looked up at its event's timestamp first, where a sorted segment has it in one block, and only then in all of the
+ * company.
  */
 export async function findRows(
   connection: DuckDBConnection,
   candidates: readonly Candidate[],
-): Promise<Map<number, StoredRow>> {
+): Promise<StoredRow[]> {
   const found = new Map<number, StoredRow>();
   for (const of_company of Map.groupBy(candidates, ({ company_id }) => company_id).values()) {
     const at_timestamp = of_company.filter(({ timestamp }) => timestamp !== undefined);
     await findOfCompany(connection, at_timestamp, true, found);
-    const missing = of_company.filter(({ seq }) => !found.has(seq));
+    const missing = of_company.filter(({ entry }) => !found.has(entry));
     await findOfCompany(connection, missing, false, found);
   }
-  return found;
+  return [...found.values()];
 }
 
 /** Adds the rows of one company's candidates to `found`. */
@@ -49,7 +33,7 @@ async function findOfCompany(
   const parameters = new Parameters();
   const conditions = [
     `company_id = ${parameters.integer(first.company_id)}`,
-    `seq IN (SELECT unnest(${parameters.integers(candidates.map(({ seq }) => seq))}))`,
+    `seq IN (SELECT unnest(${parameters.integers(candidates.map(({ entry }) => entry))}))`,
   ];
   if (at_timestamp) {
     const timestamps = candidates.map(({ timestamp = 0 }) => timestamp);

@@ -1,12 +1,14 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import type { AppendResult } from "../../port.ts";
-import { type AppendRequest, FINGERPRINT, type PreparedAppend, WORDS } from "./append_request.ts";
+import { type AppendRequest, FINGERPRINT, type PreparedAppend, WORDS } from "../../append/append_request.ts";
 import { appendRows } from "./event_chunks.ts";
-import { feedTotals } from "./feed_totals.ts";
+import { feedTotals } from "../../append/feed_totals.ts";
+import { FEW_EVENTS, FewEventsInsert } from "./few_events.ts";
 import { type Engine, EngineLostError, unavailable } from "../engine/engine.ts";
-import type { FingerprintIndex } from "../index/fingerprints.ts";
-import { type AppendDecision, decideGroup } from "./deduplicate.ts";
+import type { FingerprintIndex } from "../../index/fingerprints.ts";
+import { type AppendDecision, decideGroup } from "../../append/deduplicate.ts";
+import { findRows } from "./stored_rows.ts";
 import { hourSums, insertSums, insertSumsOf } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
 import { commitEvents, commitSeconds } from "../../metrics.ts";
@@ -44,6 +46,7 @@ const FAILED_SEQS = 2 ** 27;
 export class Writer {
   readonly #engine: Engine;
   readonly #connection: DuckDBConnection;
+  readonly #few_events: FewEventsInsert;
   readonly #index: FingerprintIndex;
   readonly #totals: TotalsKeeper;
   readonly #limits: WriterLimits;
@@ -72,6 +75,7 @@ export class Writer {
   ) {
     this.#engine = engine;
     this.#connection = connection;
+    this.#few_events = new FewEventsInsert(connection);
     this.#index = index;
     this.#totals = totals;
     this.#next_seq = stored.last_seq + 1;
@@ -154,6 +158,7 @@ export class Writer {
     this.#closed = true;
     this.#drain();
     await this.#drained;
+    this.#few_events.close();
     this.#engine.disconnect(this.#connection);
   }
 
@@ -222,7 +227,7 @@ export class Writer {
     const began_ms = performance.now();
     try {
       this.#engine.check();
-      decisions = await decideGroup(this.#connection, this.#index, group);
+      decisions = await decideGroup(group, this.#index, (found) => findRows(this.#connection, found));
       await this.#write(decisions);
       // Commits that follow one another without a pause would take the whole processor for few events each.
       const now_ms = performance.now();
@@ -271,7 +276,8 @@ export class Writer {
     const table = this.#hotTable();
     const sums = insertSums(hourSums(decisions), rows.last_seq);
     const insert = async (): Promise<void> => {
-      await appendRows(this.#connection, table, decisions, first_seq);
+      if (count <= FEW_EVENTS) await this.#few_events.run(table, decisions, first_seq);
+      else await appendRows(this.#connection, table, decisions, first_seq);
       if (sums === undefined) await this.#connection.run(insertSumsOf(table, first_seq));
       // Before the commit, which may reach the disk and still fail: an entry without a row is harmless, a row without
       // an entry would be stored twice.

@@ -1,15 +1,14 @@
 import { fstatSync, readdirSync, statSync } from "node:fs";
 import { realpath, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { type DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
+import { DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { unmendable } from "../../../core/exit_codes.ts";
 import { admitProgram } from "../../../core/min_program.ts";
 import { upgradeLayout } from "./layouts.ts";
 import { logProblem } from "./log_check.ts";
-import { insertMeta } from "./meta.ts";
-import { CREATE_META, CREATE_TABLES, MIN_PROGRAM, SCHEMA_VERSION } from "./schema.ts";
-import { asText, query } from "./sql.ts";
+import { insertMeta, type Meta, readMeta } from "./meta.ts";
+import { CREATE_META, CREATE_TABLES, MIN_PROGRAM, SCHEMA_VERSION, TABLES_DIGEST } from "./schema.ts";
 
 /** Bounds of the engine's resources. */
 export interface EngineLimits {
@@ -24,6 +23,8 @@ export interface Database {
   instance: DuckDBInstance;
   /** The secret of the fingerprints, 16 bytes. */
   fingerprint_key: Uint8Array;
+  /** What the file said of itself when it was first opened. */
+  meta: Meta;
   /** Closes the file without writing. Every connection must be closed before. */
   close(): void;
   /** Closes the file and opens it again, which replays its log. Errors: as `openDatabase`; it may be called again. */
@@ -50,54 +51,44 @@ export async function openDatabase(path: string, limits: EngineLimits): Promise<
   }
 }
 
-/** `known_key`: for a file with its tables; then nothing is written, for which the disk may lack space. */
+/** `known`: for a file with its tables; then nothing is written, for which the disk may lack space. */
 async function open(
   path: string,
   real_path: string,
   limits: EngineLimits,
-  known_key?: Uint8Array,
+  known?: Pick<Database, "fingerprint_key" | "meta">,
 ): Promise<Database> {
   await untilReleased(real_path);
   const problem = logProblem(`${path}.wal`);
   if (problem !== null) throw new Error(problem);
   const instance = await create(path, limits);
-  if (known_key === undefined && (await isUpgraded(instance, path))) {
-    instance.closeSync();
-    return open(path, real_path, limits);
-  }
   let is_open = true;
   const release = (): void => {
     if (is_open) instance.closeSync();
     is_open = false;
   };
   try {
-    await setUp(instance);
-    const fingerprint_key = known_key ?? (await prepareTables(instance));
+    const look = await setUp(instance);
+    if (known === undefined && (await upgradeLayout(instance, path, look))) {
+      release();
+      return await open(path, real_path, limits);
+    }
+    const { fingerprint_key, meta } = known ?? (await prepareTables(instance, look));
     return {
       instance,
       fingerprint_key,
+      meta,
       close() {
         release();
         openPaths.delete(real_path);
       },
       reopen() {
         release();
-        return open(path, real_path, limits, fingerprint_key);
+        return open(path, real_path, limits, { fingerprint_key, meta });
       },
     };
   } catch (error) {
     release();
-    throw error;
-  }
-}
-
-/** Whether the file was of an earlier layout and is written anew. Closes the instance when it fails. */
-async function isUpgraded(instance: DuckDBInstance, path: string): Promise<boolean> {
-  try {
-    await setUp(instance);
-    return await upgradeLayout(instance, path);
-  } catch (error) {
-    instance.closeSync();
     throw error;
   }
 }
@@ -172,46 +163,56 @@ function heldError(path: string, cause?: unknown): AppError {
   );
 }
 
-/** Disables the checkpoint at closing: a failed engine must write nothing. */
-async function setUp(instance: DuckDBInstance): Promise<void> {
+/** Disables the checkpoint at closing: a failed engine must write nothing. Returns what the file says of itself. */
+async function setUp(instance: DuckDBInstance): Promise<Meta> {
   const connection = await instance.connect();
   try {
     await connection.run("PRAGMA disable_checkpoint_on_shutdown");
+    return await readMeta(connection);
   } finally {
     connection.closeSync();
   }
 }
 
-async function prepareTables(instance: DuckDBInstance): Promise<Uint8Array> {
+/** Makes what the file lacks; writes nothing where it says that it lacks nothing. */
+async function prepareTables(
+  instance: DuckDBInstance,
+  look: Meta,
+): Promise<Pick<Database, "fingerprint_key" | "meta">> {
+  const valueOf = (name: string) => look.get(name)?.[0];
+  admitProgram(valueOf("min_program"), "Cannot open the usage store: ");
+  const version = valueOf("schema_version");
+  if (version !== undefined && Number(version) !== SCHEMA_VERSION) {
+    throw unmendable(
+      `Cannot open the usage store: its layout is version ${version}, this program knows ${SCHEMA_VERSION}`,
+    );
+  }
+  const key = valueOf("fingerprint_key") ?? crypto.getRandomValues(new Uint8Array(16)).toHex();
+  const wanted = {
+    schema_version: String(SCHEMA_VERSION),
+    min_program: MIN_PROGRAM,
+    fingerprint_key: key,
+    store_id: valueOf("store_id") ?? crypto.randomUUID(),
+    tables: TABLES_DIGEST,
+  };
+  const has_tables = valueOf("tables") === TABLES_DIGEST;
+  const missing = Object.entries(wanted).filter(
+    ([name]) => !look.has(name) || (name === "tables" && !has_tables),
+  );
+  if (missing.length > 0) await writeTables(instance, Object.fromEntries(missing));
+  const meta = new Map([...look, ...missing.map(([name, value]): [string, string[]] => [name, [value]])]);
+  return { fingerprint_key: Uint8Array.fromHex(key), meta };
+}
+
+async function writeTables(instance: DuckDBInstance, missing: Record<string, string>): Promise<void> {
   const connection = await instance.connect();
   try {
-    await connection.run("BEGIN");
-    await connection.run(CREATE_META);
-    const meta = await readMeta(connection);
-    admitProgram(meta.get("min_program"), "Cannot open the usage store: ");
-    const version = meta.get("schema_version");
-    if (version === undefined) await insertMeta(connection, "schema_version", String(SCHEMA_VERSION));
-    else if (Number(version) !== SCHEMA_VERSION) {
-      throw unmendable(
-        `Cannot open the usage store: its layout is version ${version}, this program knows ${SCHEMA_VERSION}`,
-      );
-    }
-    await connection.run(CREATE_TABLES);
-    if (!meta.has("min_program")) await insertMeta(connection, "min_program", MIN_PROGRAM);
-    let key = meta.get("fingerprint_key");
-    if (key === undefined) {
-      key = crypto.getRandomValues(new Uint8Array(16)).toHex();
-      await insertMeta(connection, "fingerprint_key", key);
-    }
-    if (!meta.has("store_id")) await insertMeta(connection, "store_id", crypto.randomUUID());
+    await connection.run(
+      `BEGIN; ${CREATE_META} ${CREATE_TABLES} DELETE FROM usage_meta WHERE name = 'tables'`,
+    );
+    await insertMeta(connection, missing);
     await connection.run("COMMIT");
-    return Uint8Array.fromHex(key);
   } finally {
     connection.closeSync();
   }
-}
-
-async function readMeta(connection: DuckDBConnection): Promise<Map<string, string>> {
-  const rows = await query(connection, "SELECT name, value FROM usage_meta");
-  return new Map(rows.map(([name, value]) => [asText(name), asText(value)]));
 }

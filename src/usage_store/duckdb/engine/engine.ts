@@ -2,7 +2,7 @@ import type { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { withTimeout } from "../../../core/time.ts";
 import { checkpointSeconds } from "../../metrics.ts";
-import type { QueueMember } from "./fair_queue.ts";
+import type { QueueMember } from "../../query/fair_queue.ts";
 
 /** The rows of a commit: their numbers, both ends inclusive, and their count. */
 export interface CommitRows {

@@ -1,8 +1,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Admission, LastKeys, Opening, StoreFacts } from "../../identity.ts";
 import type { Database } from "./database.ts";
-import { insertMeta } from "./meta.ts";
-import { asNumber, asText, query } from "./sql.ts";
+import { insertMeta, type Meta } from "./meta.ts";
+import { asNumber, query } from "./sql.ts";
 import { lastSeq } from "./last_seq.ts";
 
 // The identity stands in usage_meta: store_id, database_id, seq_floor and, for each opening, `opening` with its
@@ -15,7 +15,7 @@ export async function admit(
 ): Promise<void> {
   const connection = await database.instance.connect();
   try {
-    await writeAdmission(connection, await decide(await readFacts(connection)));
+    await writeAdmission(connection, await decide(await readFacts(connection, database.meta)));
     connection.closeSync();
   } catch (error) {
     connection.closeSync();
@@ -25,13 +25,8 @@ export async function admit(
 }
 
 /** Reads the store's identity and extent. */
-async function readFacts(connection: DuckDBConnection): Promise<StoreFacts> {
-  const rows = await query(connection, "SELECT name, value FROM usage_meta");
-  const meta = Map.groupBy(
-    rows.map(([name, value]) => ({ name: asText(name), value: asText(value) })),
-    ({ name }) => name,
-  );
-  const valueOf = (name: string) => meta.get(name)?.[0]?.value;
+async function readFacts(connection: DuckDBConnection, meta: Meta): Promise<StoreFacts> {
+  const valueOf = (name: string) => meta.get(name)?.[0];
   return {
     store_id: valueOf("store_id") ?? "",
     database_id: valueOf("database_id") ?? null,
@@ -43,15 +38,14 @@ async function readFacts(connection: DuckDBConnection): Promise<StoreFacts> {
 
 /** Only what is higher is looked for: the blocks' statistics exclude the rest, where a maximum would read all events. */
 async function keysAbove(connection: DuckDBConnection, given: LastKeys): Promise<LastKeys> {
-  const highest = async (column: keyof LastKeys): Promise<number> => {
-    const above = `SELECT max(${column}) FROM usage_events WHERE ${column} > ${given[column]}`;
-    const [[key = 0] = []] = await query(connection, `SELECT coalesce((${above}), ${given[column]})`);
-    return asNumber(key);
-  };
-  return { company_id: await highest("company_id"), subscription_id: await highest("subscription_id") };
+  const highest = (column: keyof LastKeys): string =>
+    `coalesce((SELECT max(${column}) FROM usage_events WHERE ${column} > ${given[column]}), ${given[column]})`;
+  const sql = `SELECT ${highest("company_id")}, ${highest("subscription_id")}`;
+  const [[company_id, subscription_id] = []] = await query(connection, sql);
+  return { company_id: asNumber(company_id), subscription_id: asNumber(subscription_id) };
 }
 
-function readOpening({ value }: { value: string }): Opening {
+function readOpening(value: string): Opening {
   const [number = "", id = ""] = value.split(" ");
   return { number: Number(number), id };
 }
@@ -61,12 +55,13 @@ async function writeAdmission(
   connection: DuckDBConnection,
   { database_id, opening, known, seq_floor }: Admission,
 ): Promise<void> {
-  await connection.run("BEGIN");
-  await connection.run("DELETE FROM usage_meta WHERE name IN ('database_id', 'seq_floor')");
+  await connection.run(`BEGIN; DELETE FROM usage_meta WHERE name IN ('database_id', 'seq_floor')`);
   await deleteOpeningsBefore(connection, known ?? opening);
-  await insertMeta(connection, "database_id", database_id);
-  await insertMeta(connection, "seq_floor", String(seq_floor));
-  await insertMeta(connection, "opening", `${opening.number} ${opening.id}`);
+  await insertMeta(connection, {
+    database_id,
+    seq_floor: String(seq_floor),
+    opening: `${opening.number} ${opening.id}`,
+  });
   await connection.run("COMMIT");
 }
 

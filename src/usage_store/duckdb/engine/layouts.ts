@@ -1,8 +1,8 @@
 import type { DuckDBInstance } from "@duckdb/node-api";
 import { SUMMED } from "../append/hour_sums.ts";
+import type { Meta } from "./meta.ts";
 import { type Layout, rewriteFile } from "./rewrite.ts";
 import { EVENT_COLUMNS, SCHEMA_VERSION } from "./schema.ts";
-import { asText, query } from "./sql.ts";
 
 const COLUMNS = Object.keys(EVENT_COLUMNS).join(", ");
 
@@ -19,17 +19,9 @@ const EARLIER: Readonly<Record<string, Layout>> = {
 };
 
 /** Brings a file of an earlier layout to the present one. Returns whether it did: the file must then be opened again. */
-export async function upgradeLayout(instance: DuckDBInstance, path: string): Promise<boolean> {
-  const connection = await instance.connect();
-  try {
-    const [table] = await query(connection, "SELECT 1 FROM duckdb_tables() WHERE table_name = 'usage_meta'");
-    if (table === undefined) return false;
-    const [row] = await query(connection, "SELECT value FROM usage_meta WHERE name = 'schema_version'");
-    const layout = row && EARLIER[asText(row[0])];
-    if (layout === undefined) return false;
-    await rewriteFile(instance, path, layout);
-    return true;
-  } finally {
-    connection.closeSync();
-  }
+export async function upgradeLayout(instance: DuckDBInstance, path: string, meta: Meta): Promise<boolean> {
+  const layout = EARLIER[meta.get("schema_version")?.[0] ?? ""];
+  if (layout === undefined) return false;
+  await rewriteFile(instance, path, layout);
+  return true;
 }

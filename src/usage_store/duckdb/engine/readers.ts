@@ -2,7 +2,7 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { damagedError } from "../../../core/damage.ts";
 import { type Engine, isDamage, rolledBack, shortage, unavailable } from "./engine.ts";
-import { type QueueMember, FairQueue, type QueueLimits } from "./fair_queue.ts";
+import { type QueueMember, FairQueue, type QueueLimits } from "../../query/fair_queue.ts";
 
 /** A query that waits for a connection. */
 interface Waiting {
@@ -16,6 +16,13 @@ export const INTERRUPT_AGAIN_MS = 50;
 /** How many queries run at once, and how many may wait. */
 export interface ReadersLimits extends QueueLimits {
   readers: number;
+}
+
+/** How long a query may take, and what ends it before. */
+interface Bounds {
+  timeout_ms: number;
+  signal: AbortSignal | undefined;
+  in_transaction: boolean;
 }
 
 /** A bounded pool of connections for queries, each with a time limit; companies take turns. */
@@ -44,14 +51,15 @@ export class Readers {
   /**
    * Runs `read` for a company in a read transaction, so that its statements see one instant.
    * Errors: rate_limited when too many wait already; unavailable past `timeout_ms`, waiting included, when it needs too
-   * much memory or disk, and after close; EngineLostError.
+   * much memory or disk, and after close; the reason of `signal`, which ends it; EngineLostError.
    */
   run<T>(
     member: QueueMember,
     timeout_ms: number,
     read: (connection: DuckDBConnection) => Promise<T>,
+    signal?: AbortSignal,
   ): Promise<T> {
-    return this.#run(member, timeout_ms, true, async (connection) => {
+    return this.#run(member, { timeout_ms, signal, in_transaction: true }, async (connection) => {
       await connection.run("BEGIN TRANSACTION READ ONLY");
       return read(connection);
     });
@@ -62,29 +70,33 @@ export class Readers {
     member: QueueMember,
     timeout_ms: number,
     read: (connection: DuckDBConnection) => Promise<T>,
+    signal?: AbortSignal,
   ): Promise<T> {
-    return this.#run(member, timeout_ms, false, read);
+    return this.#run(member, { timeout_ms, signal, in_transaction: false }, read);
   }
 
   async #run<T>(
     member: QueueMember,
-    timeout_ms: number,
-    in_transaction: boolean,
+    { timeout_ms, signal, in_transaction }: Bounds,
     read: (connection: DuckDBConnection) => Promise<T>,
   ): Promise<T> {
     const started_ms = performance.now();
-    const connection = await this.#take(member, timeout_ms);
+    const connection = await this.#take(member, timeout_ms, signal);
     this.#running.add(connection);
     let late = false;
     const left_ms = timeout_ms - (performance.now() - started_ms);
     const interrupt = (): void => {
       late = true;
+      clearTimeout(timer);
       connection.interrupt();
       timer = setTimeout(interrupt, INTERRUPT_AGAIN_MS);
     };
     let timer = setTimeout(interrupt, Math.max(left_ms, 0));
+    signal?.addEventListener("abort", interrupt);
     try {
+      signal?.throwIfAborted();
       const result = await read(connection);
+      signal?.throwIfAborted();
       // The interrupt was lost: the result is late all the same.
       if (late) throw timeoutError(timeout_ms);
       // The result of an engine that failed meanwhile may be wrong.
@@ -92,10 +104,12 @@ export class Readers {
       return result;
     } catch (cause) {
       const error = this.#engine.judge(cause, "query", member);
+      signal?.throwIfAborted();
       if (late) throw timeoutError(timeout_ms, error);
       throw isDamage(error) ? damagedError("usage", error) : (shortageError(error) ?? error);
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", interrupt);
       if (in_transaction) void this.#end(member, connection);
       else this.#release(member, connection);
     }
@@ -122,8 +136,13 @@ export class Readers {
     await cutOff(this.#running, this.close());
   }
 
-  async #take(member: QueueMember, timeout_ms: number): Promise<DuckDBConnection> {
+  async #take(
+    member: QueueMember,
+    timeout_ms: number,
+    signal: AbortSignal | undefined,
+  ): Promise<DuckDBConnection> {
     if (this.#closed !== undefined) throw this.#closing_error;
+    signal?.throwIfAborted();
     const connection = this.#turns.mayStart(member) ? this.#idle.pop() : undefined;
     if (connection !== undefined) {
       this.#turns.start(member);
@@ -136,14 +155,18 @@ export class Readers {
         retry_after_s: 1,
       });
     }
-    const timer = setTimeout(() => {
+    const leave = (reason: unknown): void => {
       this.#turns.leave(member, waiting);
-      reject(timeoutError(timeout_ms));
-    }, timeout_ms);
+      reject(reason);
+    };
+    const timer = setTimeout(() => leave(timeoutError(timeout_ms)), timeout_ms);
+    const onAbort = (): void => leave(signal?.reason);
+    signal?.addEventListener("abort", onAbort);
     try {
       return await promise;
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
     }
   }
 

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { BIGINT, DECIMAL, type DuckDBType, INTEGER, UUID, VARCHAR } from "@duckdb/node-api";
 
 /** The version of the layout; a file with another one is refused. */
@@ -102,7 +103,10 @@ const EVENTS_SQL = Object.entries(EVENT_COLUMNS)
   .join(", ");
 const HOURS_SQL = notNull(HOUR_COLUMNS);
 
-/** Creates usage_meta: schema_version, min_program, fingerprint_key (16 bytes in hex), the identity as in identity.ts. */
+/**
+ * Creates usage_meta: schema_version, min_program, fingerprint_key (16 bytes in hex), `tables`, and the identity as in
+ * identity.ts.
+ */
 export const CREATE_META =
   "CREATE TABLE IF NOT EXISTS usage_meta (name VARCHAR NOT NULL, value VARCHAR NOT NULL);";
 
@@ -122,6 +126,12 @@ export const CREATE_TABLES = `
       .map((table) => `FROM ${table}`)
       .join(" UNION ALL ")};
   CREATE OR REPLACE VIEW usage_hours AS FROM usage_hour_folds UNION ALL FROM usage_hour_deltas;`;
+
+/**
+ * Names the tables and views of this program in usage_meta: a file with it has them all. Another program's views read
+ * other tables, and whoever makes such ones raises `min_program`, so that no older program puts its own in their place.
+ */
+export const TABLES_DIGEST = createHash("sha256").update(CREATE_TABLES).digest("hex");
 
 function notNull(columns: Record<string, DuckDBType>): string {
   return Object.entries(columns)

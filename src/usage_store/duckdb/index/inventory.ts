@@ -1,11 +1,11 @@
 import { rm } from "node:fs/promises";
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { readSnapshot, type SnapshotEnd, writeSnapshot } from "./fingerprint_snapshot.ts";
-import { FingerprintIndex, TABLES, tableOf } from "./fingerprints.ts";
+import { readSnapshot, type SnapshotEnd, writeSnapshot } from "../../index/fingerprint_snapshot.ts";
+import { EntryBlock } from "../../index/entry_block.ts";
+import { FingerprintIndex } from "../../index/fingerprints.ts";
 import { HOT_TABLES } from "../engine/schema.ts";
-import type { SipHash } from "./siphash.ts";
-import { asNumber, asUuid, query } from "../engine/sql.ts";
-import { lastSeq } from "../engine/last_seq.ts";
+import type { SipHash } from "../../index/siphash.ts";
+import { asNumber, asText, asUuid, query } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
 
 /** The counts of a store's rows at its opening. */
@@ -21,24 +21,36 @@ export interface Inventory {
   segment_rows: number;
 }
 
-/** Counts the rows of the tables. */
+/** What is counted: the highest number of an event, and how many there are. By the sums by hour, which are fewer. */
+const COUNTS: readonly [name: string, sql: string][] = [
+  ["hours", "max(seq), sum(events)::BIGINT FROM usage_hours"],
+  ["floor", "max(value::BIGINT), 0 FROM usage_meta WHERE name = 'seq_floor'"],
+  ["removed", "0, sum(events)::BIGINT FROM usage_kept_hours"],
+  ...HOT_TABLES.map((table): [string, string] => ["hot", `0, count(*) FROM ${table}`]),
+  ["runs", "0, count(*) FROM usage_runs"],
+  ["settled", "0, count(*) FROM usage_settled"],
+];
+
+/**
+ * Counts the rows of the tables, a row of the answer for each: columns of one row would be joined, and to find the best
+ * order for that takes the engine longer than all else.
+ */
 export async function scanStore(connection: DuckDBConnection): Promise<Inventory> {
-  // By the sums by hour, which are fewer than the events.
-  const [row = []] = await query(
-    connection,
-    `SELECT coalesce(max(seq), 0), coalesce(sum(events), 0)::BIGINT,
-      ${HOT_TABLES.map((table) => `(SELECT count(*) FROM ${table})`).join(" + ")},
-      (SELECT count(*) FROM usage_runs), (SELECT count(*) FROM usage_settled),
-      (SELECT coalesce(sum(events), 0)::BIGINT FROM usage_kept_hours) FROM usage_hours`,
-  );
-  const [last_seq = 0, events = 0, hot_rows = 0, segment_rows = 0, settled = 0, removed = 0] =
-    row.map(asNumber);
-  const rows = hot_rows + segment_rows + settled;
+  const sql = COUNTS.map(([name, counted]) => `SELECT '${name}', ${counted}`).join(" UNION ALL ");
+  const counts = (await query(connection, sql)).map(([name, seq, count]) => ({
+    name: asText(name),
+    seq: asNumber(seq ?? 0),
+    count: asNumber(count ?? 0),
+  }));
+  const countOf = (wanted: string) =>
+    counts.reduce((sum, { name, count }) => (name === wanted ? sum + count : sum), 0);
+  const [hot_rows, segment_rows] = [countOf("hot"), countOf("runs")];
   return {
-    last_seq: await lastSeq(connection, last_seq),
-    events,
-    rows,
-    removed,
+    // As lastSeq.
+    last_seq: Math.max(...counts.map(({ seq }) => seq)),
+    events: countOf("hours"),
+    rows: hot_rows + segment_rows + countOf("settled"),
+    removed: countOf("removed"),
     hot_rows,
     segment_rows,
   };
@@ -60,7 +72,7 @@ export async function openIndex(
   events: number,
   file: IndexFile | undefined,
   onFailure: (error: unknown) => void,
-): Promise<{ index: FingerprintIndex; snapshot_seq: number }> {
+): Promise<{ index: FingerprintIndex; snapshot_size: number }> {
   const isOurs = async ({ last_seq, last_id }: SnapshotEnd) =>
     (await findId(connection, last_seq)) === last_id;
   const snapshot =
@@ -72,8 +84,9 @@ export async function openIndex(
       return undefined;
     }));
   const { index, last_seq } = snapshot ?? { index: FingerprintIndex.for(events), last_seq: 0 };
+  const snapshot_size = index.size;
   await addRows(connection, index, hash, last_seq);
-  return { index, snapshot_seq: last_seq };
+  return { index, snapshot_size };
 }
 
 /** The growth of the index after which its snapshot is rewritten, so that writing stays in proportion. */
@@ -84,24 +97,30 @@ export class SnapshotWriter {
   readonly #file: IndexFile;
   readonly #index: FingerprintIndex;
   readonly #snapshot_rows: number;
-  #last_seq: number;
+  /** The entries of the index that the file has. */
+  #written: number;
 
-  /** `last_seq`: the end of the snapshot in the file. */
-  constructor(file: IndexFile, index: FingerprintIndex, last_seq: number, snapshot_rows: number) {
+  /** `written`: the entries of the snapshot in the file. */
+  constructor(file: IndexFile, index: FingerprintIndex, written: number, snapshot_rows: number) {
     this.#file = file;
     this.#index = index;
-    this.#last_seq = last_seq;
+    this.#written = written;
     this.#snapshot_rows = snapshot_rows;
   }
 
-  /** Writes the snapshot if enough events are new. Every event up to `last_seq` must be in the index. */
+  /** Whether enough events are new. */
+  get is_due(): boolean {
+    const { size } = this.#index;
+    return size - this.#written >= Math.max(this.#snapshot_rows, size * SNAPSHOT_GROWTH);
+  }
+
+  /** Writes the snapshot if it is due. Every event up to `last_seq` must be in the index. */
   async write(connection: DuckDBConnection, last_seq: number): Promise<void> {
-    const grown = last_seq - this.#last_seq;
-    if (grown < Math.max(this.#snapshot_rows, this.#index.size * SNAPSHOT_GROWTH)) return;
+    if (!this.is_due) return;
+    const { size } = this.#index;
     const end = await findEnd(connection, last_seq);
-    if (end === undefined) return;
-    await writeSnapshot(this.#file.path, this.#index, this.#file.fingerprint_key, end);
-    this.#last_seq = end.last_seq;
+    if (end !== undefined) await writeSnapshot(this.#file.path, this.#index, this.#file.fingerprint_key, end);
+    this.#written = size;
   }
 }
 
@@ -164,49 +183,4 @@ async function addRows(
     }
   }
   block.flush(add);
-}
-
-/** Entries to be added in the order of the index's tables. */
-export class EntryBlock {
-  count = 0;
-  readonly #highs: Uint32Array;
-  readonly #lows: Uint32Array;
-  readonly #seqs: Float64Array;
-  readonly #order: Uint32Array;
-
-  constructor(size: number) {
-    this.#highs = new Uint32Array(size);
-    this.#lows = new Uint32Array(size);
-    this.#seqs = new Float64Array(size);
-    this.#order = new Uint32Array(size);
-  }
-
-  add(high: number, low: number, seq: number): void {
-    this.#highs[this.count] = high;
-    this.#lows[this.count] = low;
-    this.#seqs[this.count++] = seq;
-  }
-
-  flush(add: (high: number, low: number, seq: number) => void): void {
-    // A counting sort: where each table's entries begin, then each entry to its place.
-    const starts = new Uint32Array(TABLES + 1);
-    for (let i = 0; i < this.count; i++) {
-      const next = tableOf(this.#highs[i] ?? 0) + 1;
-      starts[next] = (starts[next] ?? 0) + 1;
-    }
-    for (let table = 0; table < TABLES; table++) {
-      starts[table + 1] = (starts[table + 1] ?? 0) + (starts[table] ?? 0);
-    }
-    for (let i = 0; i < this.count; i++) {
-      const table = tableOf(this.#highs[i] ?? 0);
-      const place = starts[table] ?? 0;
-      starts[table] = place + 1;
-      this.#order[place] = i;
-    }
-    for (let place = 0; place < this.count; place++) {
-      const i = this.#order[place] ?? 0;
-      add(this.#highs[i] ?? 0, this.#lows[i] ?? 0, this.#seqs[i] ?? 0);
-    }
-    this.count = 0;
-  }
 }

@@ -1,5 +1,5 @@
 import { type EngineLoss, unavailable } from "../engine/engine.ts";
-import type { QueueMember } from "../engine/fair_queue.ts";
+import type { QueueMember } from "../../query/fair_queue.ts";
 
 /** The pause before a second attempt; each further one is twice as long. */
 export const FIRST_PAUSE_MS = 250;

@@ -34,7 +34,7 @@ export interface CompactionOptions {
 }
 
 /** Writes snapshots that are due, of the events up to a number. */
-type Snapshots = Pick<SnapshotWriter, "write">;
+type Snapshots = Pick<SnapshotWriter, "write" | "is_due">;
 
 const ORDER = "ORDER BY company_id, timestamp, id";
 
@@ -112,15 +112,15 @@ export class Compaction {
   }
 
   /**
-   * To be called after commits and queries: starts a compaction when enough events are hot or in short segments, or
-   * group sums are wanted, unless one is under way. `new_segment_rows`: rows that the commit put into a segment of its own.
+   * To be called after commits and queries: starts a compaction when enough events are hot or in short segments, when
+   * group sums are wanted or a snapshot is due, unless one is under way. `new_segment_rows`: rows that the commit put into a segment of its own.
    */
   notice(new_segment_rows = 0): void {
     this.#segment_rows += new_segment_rows;
     const { hot_rows, segment_rows } = this.#limits;
     const is_enough = this.#writer.hot_rows >= hot_rows || this.#segment_rows >= segment_rows;
     if (
-      (is_enough || this.#group_sums.is_wanted) &&
+      (is_enough || this.#group_sums.is_wanted || this.#snapshots.is_due) &&
       this.#running === undefined &&
       this.#resting === undefined
     )

@@ -4,12 +4,12 @@ import type { Database } from "../engine/database.ts";
 import { Engine, type EngineLoss } from "../engine/engine.ts";
 import { Exports } from "../query/exports.ts";
 import type { Companies } from "../index/companies.ts";
-import type { FingerprintIndex } from "../index/fingerprints.ts";
+import type { FingerprintIndex } from "../../index/fingerprints.ts";
 import { type Inventory, type SnapshotWriter, scanStore } from "../index/inventory.ts";
 import { Loader } from "../append/bulk_load.ts";
 import { NewestEvents } from "../query/newest.ts";
 import { closedError, Readers, type ReadersLimits } from "../engine/readers.ts";
-import type { SipHash } from "../index/siphash.ts";
+import type { SipHash } from "../../index/siphash.ts";
 import { WindowSums } from "../query/window_sums.ts";
 import { GroupSums } from "./group_sums.ts";
 import { Writer, type WriterLimits } from "../append/writer.ts";
@@ -120,8 +120,11 @@ async function openOn(
 }
 
 /** All snapshots as one. */
-function snapshotsOf({ snapshots, totals_snapshots }: OpenedStore): Pick<SnapshotWriter, "write"> {
+function snapshotsOf({ snapshots, totals_snapshots }: OpenedStore): Pick<SnapshotWriter, "write" | "is_due"> {
   return {
+    get is_due() {
+      return snapshots?.is_due ?? false;
+    },
     async write(connection, last_seq) {
       // That of the totals first: it is smaller, and saves more.
       await totals_snapshots?.write(connection);

@@ -38,7 +38,7 @@ export async function loadSegments(
     await transact(connection, async () => {
       await connection.run(`INSERT INTO usage_hour_folds
         SELECT ${SUMMED} FROM usage_events GROUP BY company_id, hour ORDER BY company_id, hour`);
-      await insertMeta(connection, "seq_floor", String(last_seq));
+      await insertMeta(connection, { seq_floor: String(last_seq) });
       if (kept) await loadKept(connection, kept);
     });
     await connection.run("CHECKPOINT");

@@ -16,7 +16,7 @@ import {
 import { closedError } from "../engine/readers.ts";
 import { readEvents } from "../query/numbered_events.ts";
 import { asNumber, query } from "../engine/sql.ts";
-import type { QueueMember } from "../engine/fair_queue.ts";
+import type { QueueMember } from "../../query/fair_queue.ts";
 import { Backoff, FIRST_PAUSE_MS, LONGEST_PAUSE_MS } from "./backoff.ts";
 import { PATIENCE_MS } from "../append/writer.ts";
 

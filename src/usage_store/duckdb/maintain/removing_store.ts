@@ -1,9 +1,11 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { invalid } from "../../../core/errors.ts";
 import { beforeEvents, closedProblem, refuseClosed } from "../../closed_usage.ts";
-import type { ErasureQuery, NewEvent } from "../../port.ts";
+import type { ErasureQuery } from "../../erasures.ts";
+import type { NewEvent, StoredId } from "../../port.ts";
 import type { KeptSince, UsageRemovals } from "../../removals.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
+import { findStored } from "../query/stored_ids.ts";
 import { eraseMetadata, findUnerased } from "./erase.ts";
 import type { Recovery } from "./recovery.ts";
 import { exportKept, recordSince, removeOldest } from "./removal.ts";
@@ -85,6 +87,16 @@ export class RemovingStore implements UsageRemovals {
     return removed;
   }
 
+  findStored(company_id: number, ids: readonly string[], timeout_ms: number): Promise<StoredId[]> {
+    const { known } = this.#recovery;
+    return this.#recovery.query(
+      company_id,
+      ({ readers }) =>
+        readers.run(company_id, timeout_ms, (connection) => findStored(connection, company_id, ids, known)),
+      timeout_ms,
+    );
+  }
+
   findUnerased(query: ErasureQuery, limit: number, timeout_ms: number): Promise<string[]> {
     const { company_id } = query;
     return this.#recovery.query(
@@ -97,13 +109,13 @@ export class RemovingStore implements UsageRemovals {
     );
   }
 
-  async erase(company_id: number, ids: readonly string[]): Promise<void> {
+  async erase(company_id: number, ids: readonly string[], keep: readonly string[] = []): Promise<void> {
     const { known } = this.#recovery;
     this.#recovery.checkWrites();
     try {
       await this.#recovery.run(({ compactor }) =>
         compactor.changeMetadata(company_id, (connection) =>
-          eraseMetadata(connection, company_id, ids, known),
+          eraseMetadata(connection, { company_id, ids, keep }, known),
         ),
       );
     } finally {

@@ -19,7 +19,7 @@ const CHANGE = "totals_change";
 /** Notes, within the open transaction, that what events count for has changed. */
 export async function noteChange(connection: DuckDBConnection): Promise<void> {
   await connection.run(`DELETE FROM usage_meta WHERE name = '${CHANGE}'`);
-  await insertMeta(connection, CHANGE, crypto.randomUUID());
+  await insertMeta(connection, { [CHANGE]: crypto.randomUUID() });
 }
 
 async function lastChange(connection: DuckDBConnection): Promise<string> {
@@ -37,12 +37,11 @@ async function readTotalsSnapshot(
   onFailure: (error: unknown) => void,
 ): Promise<StoredTotals[]> {
   try {
-    const change = await lastChange(connection);
     const stored = await readTotalsFile(
       path,
       async (stamp) =>
         stamp.secret === digestOf(fingerprint_key) &&
-        stamp.change === change &&
+        stamp.change === (await lastChange(connection)) &&
         (stamp.last_seq === 0 || (await findId(connection, Number(stamp.last_seq))) === stamp.last_id),
     );
     return stored ?? [];
@@ -107,6 +106,7 @@ export async function openTotals(
     last_seq,
     secret,
     stored: stored ?? [],
+    read_events: snapshot_rows,
     onFailure: (error) =>
       on_failure(error, "usage store: totals could not be counted, it will be tried again"),
   });

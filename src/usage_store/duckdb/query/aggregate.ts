@@ -14,7 +14,13 @@ import {
   type Slices,
   slicesOf,
 } from "../../time_buckets.ts";
-import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf } from "../../port.ts";
+import {
+  type AggregateQuery,
+  type AggregateRow,
+  type EventFilter,
+  type GroupKind,
+  metadataKeyOf,
+} from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { groupTextSql, readScalar, storedGroupSql, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
 import {
@@ -138,7 +144,7 @@ function groupsSql(
 }
 
 /** The names of the group sums that would suffice for the query, the fewest first; none when events must be read. */
-export function sufficientSums(wanted: AggregateQuery): string[] {
+export function sufficientSums(wanted: EventFilter & Pick<AggregateQuery, "group_by">): string[] {
   const keys = wanted.group_by.map(metadataKeyOf).filter((key) => key !== undefined);
   const [key] = keys;
   if (!isBySubscription(wanted) || keys.length > 1) return [];

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { addRows, tooManyGroups } from "../../aggregate_rows.ts";
 import { notKept } from "../../closed_usage.ts";
-import { type AggregateQuery, type AggregateRow, metadataKeyOf } from "../../port.ts";
+import { type AggregateQuery, type AggregateRow, type EventFilter, metadataKeyOf } from "../../port.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { Companies } from "../index/companies.ts";
 import { aggregate } from "./aggregate.ts";
@@ -20,7 +20,10 @@ export function withKept(
   // Removed events came no later, so that a bound which excludes none may cut an hour.
   const range = companies.rangeOf(company_id);
   const reduced = unbound(query, range);
-  checkKept(reduced, { first_ms: range.min_timestamp, since_ms });
+  const { start_ms = 0, end_ms = since_ms, group_by } = reduced;
+  const edges = [start_ms, end_ms];
+  const is_by_metadata = group_by.some((kind) => metadataKeyOf(kind) !== undefined);
+  checkKept(reduced, { edges, is_by_metadata, first_ms: range.min_timestamp, since_ms });
   const known = { range: companies.range, has_few: false };
   return async (connection) => {
     const removed = await aggregate(connection, reduced, { ...known, since_ms });
@@ -30,17 +33,21 @@ export function withKept(
 
 /**
  * Errors: invalid for a query that reaches back before `since_ms`, where a company's events begin, and that the sums by
- * subscription and hour, which were kept of the earlier ones, can't answer. None of those came before `first_ms`.
+ * subscription and hour, which were kept of the earlier ones, can't answer: it has other conditions than these, groups by
+ * metadata, or cuts its time at `edges` within an hour. None of those events came before `first_ms`.
  */
-function checkKept(
-  wanted: AggregateQuery,
-  { first_ms, since_ms }: { first_ms: number; since_ms: number },
+export function checkKept(
+  wanted: EventFilter,
+  {
+    edges,
+    is_by_metadata,
+    first_ms,
+    since_ms,
+  }: { edges: readonly number[]; is_by_metadata: boolean; first_ms: number; since_ms: number },
 ): void {
-  const { start_ms = 0, end_ms = since_ms, group_by } = wanted;
-  if (!isBySubscription(wanted) || group_by.some((kind) => metadataKeyOf(kind) !== undefined))
-    throw notKept(since_ms, "by subscription and time alone");
+  if (!isBySubscription(wanted) || is_by_metadata) throw notKept(since_ms, "by subscription and time alone");
   const cutsHour = (ms: number) => ms > first_ms && ms < since_ms && ms % HOUR_MS !== 0;
-  if (cutsHour(start_ms) || cutsHour(end_ms)) throw notKept(since_ms, "by whole hours of UTC");
+  if (edges.some(cutsHour)) throw notKept(since_ms, "by whole hours of UTC");
 }
 
 /** The groups of events and of those that were removed, together. Errors: invalid when there are too many. */

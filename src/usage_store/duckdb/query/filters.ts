@@ -1,6 +1,6 @@
 import { type Decimal, toBig } from "../../../core/money.ts";
 import type { EventFilter } from "../../port.ts";
-import { pairSql, searchSql } from "./metadata_sql.ts";
+import { conditionSql, pairSql, searchSql } from "./metadata_sql.ts";
 import type { Parameters } from "../engine/sql.ts";
 
 /** Up to so many ids are compared one by one, which is faster than a join. */
@@ -26,6 +26,7 @@ export function whereSql(filter: EventFilter, parameters: Parameters): string {
   for (const [key, value] of Object.entries(filter.metadata ?? {})) {
     conditions.push(pairSql(key, value, parameters));
   }
+  for (const condition of filter.conditions ?? []) conditions.push(conditionSql(condition, parameters));
   if (filter.metadata_search !== undefined) conditions.push(searchSql(filter.metadata_search, parameters));
   return conditions.join(" AND ");
 }

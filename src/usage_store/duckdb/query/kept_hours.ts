@@ -1,14 +1,14 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { sum } from "../../../core/money.ts";
 import { beforeEvents } from "../../closed_usage.ts";
-import type { AggregateQuery, UsageWindow, WindowSum } from "../../port.ts";
+import type { EventFilter, UsageWindow, WindowSum } from "../../port.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
 import { asDecimal, asNumber, Parameters, query } from "../engine/sql.ts";
 import { whereSql } from "./filters.ts";
 import { windowsSql } from "./windows.ts";
 
 /** SQL of what was kept of removed events, as rows of subscription_id, hour, total, events, low and high. */
-export function keptHoursSql(wanted: AggregateQuery, parameters: Parameters): string {
+export function keptHoursSql(wanted: EventFilter, parameters: Parameters): string {
   const { company_id, subscription_ids, start_ms, end_ms } = wanted;
   const conditions = [whereSql({ company_id, subscription_ids }, parameters)];
   if (start_ms !== undefined) conditions.push(`hour >= ${parameters.integer(Math.ceil(start_ms / HOUR_MS))}`);

@@ -1,4 +1,5 @@
 import { pointerPart } from "../../../core/errors.ts";
+import type { MetadataCondition } from "../../event_filter.ts";
 import type { Parameters } from "../engine/sql.ts";
 
 // The column `metadata` holds canonical JSON text. A JSON pointer reaches a value in it, never a JSON path,
@@ -35,6 +36,30 @@ export function pairSql(key: string, value: string, parameters: Parameters): str
   const texts = [`${before}${JSON.stringify(value)}`, ...(isScalarText(value) ? [`${before}${value}`] : [])];
   const hints = texts.map((text) => `contains(metadata, ${parameters.text(text)})`);
   return `(${hints.join(" OR ")}) AND ${equalsSql(foundSql(key, parameters), value, parameters)}`;
+}
+
+/** SQL of a condition, never NULL in what it excludes. */
+export function conditionSql({ key, op, values }: MetadataCondition, parameters: Parameters): string {
+  if (op === "present") return `${valueSql(key, parameters)} <> ''`;
+  if (op === "missing") return `${valueSql(key, parameters)} = ''`;
+  // The engine refuses parameters that a statement has no use for.
+  if (values.length === 0) return op === "is_not" ? "true" : "false";
+  if (op === "contains") {
+    const text = `lower(${scalarTextSql(valueSql(key, parameters))})`;
+    // The whole metadata holds what its value does: a cheap necessary condition.
+    const parts = values.map((value) => {
+      const inner = parameters.text(JSON.stringify(value).slice(1, -1));
+      return `(contains(lower(metadata), lower(${inner})) AND contains(${text}, lower(${parameters.text(value)})))`;
+    });
+    return anyOf(parts);
+  }
+  if (op === "is") return anyOf(values.map((value) => `(${pairSql(key, value, parameters)})`));
+  const found = foundSql(key, parameters);
+  return `NOT coalesce(${anyOf(values.map((value) => equalsSql(found, value, parameters)))}, false)`;
+}
+
+function anyOf(conditions: readonly string[]): string {
+  return `(${conditions.join(" OR ")})`;
 }
 
 /** Whether the JSON at `found`, NULL for none, is a scalar that equals a filter's text. */
@@ -100,6 +125,52 @@ export function cutSql(json: string, max_length: number, parameters: Parameters)
 export function readScalar(json: string): string {
   const value: unknown = JSON.parse(json);
   return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+/** JSON of a number of so many characters, without an exponent, is the canonical text. */
+const PLAIN_NUMBER = 15;
+
+/**
+ * SQL of a scalar in the form of filters, as `readScalar`, from JSON text as `valueSql` gives it: NULL for none. The
+ * engine writes large and small numbers in a way of its own, 1e20 and 1e-06: these are written anew as JSON.stringify does.
+ */
+export function scalarTextSql(value: string): string {
+  const plain = `strlen(json) <= ${PLAIN_NUMBER} AND NOT contains(lower(json), 'e')`;
+  return letSql(
+    "json",
+    value,
+    `CASE WHEN json = '' THEN NULL
+      WHEN starts_with(json, '"') THEN json_extract_string(json, '')
+      WHEN json IN ('true', 'false') OR (${plain}) THEN json
+      ELSE ${letSql("text", "try_cast(json AS DOUBLE)::VARCHAR", NUMBER_TEXT)} END`,
+  );
+}
+
+/** SQL of the text that JSON.stringify gives a number, from the engine's own `text`: `1.5e+20`, `-2e-07`, `12.0`. */
+const NUMBER_TEXT = `CASE WHEN NOT contains(text, 'e') THEN regexp_replace(text, '[.]0$', '')
+  ELSE regexp_extract(text, '^-?') || ${letSql(
+    "number",
+    `{ digits: replace(regexp_extract(text, '^-?([0-9.]+)', 1), '.', ''),
+       exponent: regexp_extract(text, 'e([-+][0-9]+)$', 1)::BIGINT }`,
+    `CASE WHEN number.exponent NOT BETWEEN -6 AND 20
+        THEN number.digits[1] || if(strlen(number.digits) > 1, '.' || substr(number.digits, 2), '')
+          || if(number.exponent < 0, 'e-', 'e+') || abs(number.exponent)
+      WHEN number.exponent < 0 THEN '0.' || repeat('0', -1 - number.exponent) || number.digits
+      WHEN strlen(number.digits) <= number.exponent + 1 THEN
+        number.digits || repeat('0', number.exponent + 1 - strlen(number.digits))
+      ELSE number.digits[:number.exponent + 1] || '.' || substr(number.digits, number.exponent + 2) END`,
+  )} END`;
+
+/** SQL of an expression in which `name` stands for a value that is computed once. */
+function letSql(name: string, value: string, expression: string): string {
+  return `list_transform([${value}], lambda ${name}: ${expression})[1]`;
+}
+
+/** As `scalarTextSql`, with strings of over `max_length` characters truncated to these and `…`. */
+export function cutTextSql(value: string, max_length: number, parameters: Parameters): string {
+  const length = parameters.integer(max_length);
+  const cut = `if(starts_with(${value}, '"') AND length(text) > ${length}, left(text, ${length}) || '…', text)`;
+  return letSql("text", scalarTextSql(value), cut);
 }
 
 /** How many JSON texts may give the same scalar. */

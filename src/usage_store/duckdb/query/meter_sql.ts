@@ -25,17 +25,30 @@ export function conditionSql(
   return op === "in" ? isIn : `NOT ${isIn}`;
 }
 
+/** SQL of whether a meter counts an event: its filters hold, and it reads a value. */
+export function countsSql(meter: MeterTerms, keys: KeysOfEvents, parameters: Parameters): string {
+  const conditions = meter.filters.map((filter) => conditionSql(filter, keys, parameters));
+  return `coalesce(${[...conditions, `(${valueSql(meter, keys)}) IS NOT NULL`].join(" AND ")}, false)`;
+}
+
 /** SQL of the part of an event, as JSON text. */
 export function partSql(parts: MeterUse["parts"], keys: KeysOfEvents, parameters: Parameters): string {
+  const whole = wholePart(parts);
+  if (whole !== undefined) return quoteText(whole);
   if ("keys" in parts) {
-    if (parts.keys.length === 0) return "'[]'";
     return `to_json([${parts.keys.map((key) => textSql(keys.at(key))).join(", ")}])::VARCHAR`;
   }
   const cases = parts.matches.map((match, i) => {
     const equal = Object.entries(match).map(([key, value]) => equalsSql(keys.at(key), value, parameters));
     return `WHEN ${equal.join(" AND ")} THEN '${i}'`;
   });
-  return cases.length === 0 ? "'-1'" : `CASE ${cases.join(" ")} ELSE '-1' END`;
+  return `CASE ${cases.join(" ")} ELSE '-1' END`;
+}
+
+/** The part of every event, as JSON text, where all are one. */
+export function wholePart(parts: MeterUse["parts"]): string | undefined {
+  if ("keys" in parts) return parts.keys.length === 0 ? "[]" : undefined;
+  return parts.matches.length === 0 ? "-1" : undefined;
 }
 
 /** SQL of the value that a meter reads of an event, NULL for none. */
@@ -49,8 +62,12 @@ export function valueSql({ aggregation, value }: MeterTerms, keys: KeysOfEvents)
   return quick === undefined ? exact : `CASE ${quick} ELSE ${exact} END`;
 }
 
-/** What is read without loss as a decimal of six digits after the point, with or without the quotes of a string. */
-const SHORT_DIGITS = "-?[0-9]{1,12}([.][0-9]{1,6})?";
+/**
+ * What is read without loss as a decimal of six digits after the point, with or without the quotes of a string. Five of
+ * them stay under 1e12: the engine fails where a sum of DECIMAL(18,6) does not fit, and no try_cast around it helps.
+ */
+const SHORT_DIGITS = "-?[0-9]{1,11}([.][0-9]{1,6})?";
+const SHORT_USAGE = "usage BETWEEN -100000000000 AND 100000000000";
 
 /**
  * SQL of the usual case: numbers of few digits, added or subtracted. To read longer ones takes the engine 5 µs each, and
@@ -62,6 +79,7 @@ function quickSql(value: readonly MeterTerm[], keys: KeysOfEvents): string | und
     const metadata_key = metadataKeyOf(key);
     return metadata_key === undefined ? [] : [shortText(metadata_key, keys)];
   });
+  const usages = value.some(({ key }) => metadataKeyOf(key) === undefined) ? [SHORT_USAGE] : [];
   const are_short = texts.map((text) => `regexp_full_match(${text}, '${SHORT_DIGITS}')`);
   const terms = value.map(({ key, times }) => {
     const metadata_key = metadataKeyOf(key);
@@ -69,7 +87,7 @@ function quickSql(value: readonly MeterTerm[], keys: KeysOfEvents): string | und
       metadata_key === undefined ? "usage" : `try_cast(${shortText(metadata_key, keys)} AS DECIMAL(18,6))`;
     return isOne(times) ? `+ ${number}` : `- ${number}`;
   });
-  return `WHEN ${["true", ...are_short].join(" AND ")} THEN try_cast(0::DECIMAL(18,6) ${terms.join(" ")} AS DECIMAL(18,6))`;
+  return `WHEN ${["true", ...usages, ...are_short].join(" AND ")} THEN try_cast(0::DECIMAL(18,6) ${terms.join(" ")} AS DECIMAL(18,6))`;
 }
 
 function shortText(key: string, keys: KeysOfEvents): string {
@@ -91,13 +109,20 @@ function numberSql(found: string): string {
   const text = `json_extract_string(${found}, '')`;
   return `CASE WHEN starts_with(${found}::VARCHAR, '"')
     THEN if(regexp_full_match(${text}, '${DIGITS}'), try_cast(${text} AS DECIMAL(24,12)), NULL)
-    ELSE try_cast(${found}::VARCHAR AS DECIMAL(24,12)) END`;
+    ELSE ${decimalSql(`${found}::VARCHAR`, 24)} END`;
+}
+
+/** SQL of the text of a JSON number to twelve digits; the engine would take 8e-14 for 1e-12, and 4e-14 for 0. */
+function decimalSql(json: string, width: number): string {
+  const type = `DECIMAL(${width},12)`;
+  return `CASE WHEN contains(${json}, 'e-') AND try_cast(${json} AS DOUBLE) BETWEEN -1e-13 AND 1e-13
+    THEN 0::${type} ELSE try_cast(${json} AS ${type}) END`;
 }
 
 /** SQL of the text at some JSON: of a number its plain decimal, NULL unless it is a string, number or boolean. */
 function textSql(found: string): string {
   const json = `${found}::VARCHAR`;
-  const decimal = `try_cast(${json} AS DECIMAL(38,12))::VARCHAR`;
+  const decimal = `(${decimalSql(json, 38)})::VARCHAR`;
   return `CASE WHEN starts_with(${json}, '"') THEN json_extract_string(${found}, '')
     WHEN ${json} IN ('true', 'false') THEN ${json}
     WHEN ${isContainerSql(json)} THEN NULL

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { MonthDigest } from "../../port.ts";
 import { asBigInt, asDecimal, asNumber, asText, query } from "../engine/sql.ts";
-import { DIGEST_SUMS, digestOf } from "./totals.ts";
+import { digestOf, digestSums } from "./totals.ts";
 
 /** The digests of all events with a number up to `last_seq`, by company and month. */
 export async function monthDigests(connection: DuckDBConnection, last_seq: number): Promise<MonthDigest[]> {
@@ -12,7 +12,7 @@ export async function monthDigests(connection: DuckDBConnection, last_seq: numbe
         md5_number(id::VARCHAR || '|' || timestamp::VARCHAR || '|' || usage::VARCHAR) AS md5
       FROM usage_events WHERE seq <= ${last_seq})
     SELECT company_id, month, count(*), sum(usage)::VARCHAR,
-      ${DIGEST_SUMS.first}, ${DIGEST_SUMS.second}
+      ${digestSums().first}, ${digestSums().second}
     FROM matched GROUP BY company_id, month ORDER BY company_id, month`,
   );
   return rows.map(([company_id, month, events, units, first, second]) => ({

@@ -21,11 +21,11 @@ export function isByTime(filter: EventFilter): boolean {
 }
 
 /** Whether the filter is by company, time and subscription only: then group sums suffice. */
-export function isBySubscription({ metadata = {}, ...filter }: EventFilter): boolean {
+export function isBySubscription({ metadata = {}, conditions = [], ...filter }: EventFilter): boolean {
   const { metadata_search, min_usage, max_usage } = filter;
   return (
     [metadata_search, min_usage, max_usage].every((part) => part === undefined) &&
-    Object.keys(metadata).length === 0
+    Object.keys(metadata).length + conditions.length === 0
   );
 }
 

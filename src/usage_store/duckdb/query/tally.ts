@@ -2,8 +2,9 @@ import type { DuckDBConnection, DuckDBValue } from "@duckdb/node-api";
 import type { Aggregation, MeterUse } from "../../meter.ts";
 import { type Millionths, narrow } from "../../meter_reader.ts";
 import type { TallyQuery, TallyRow } from "../../running/totals_source.ts";
+import { MAX_GROUPS } from "../../running/window_totals.ts";
 import { asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
-import { type PlacedStretch, valuesSql } from "./measure.ts";
+import { type PlacedStretch, valuesSql } from "./meter_values.ts";
 
 /** Tallies all windows by one statement, which reads the events once for each use: as `measure`, without proofs. */
 export async function tally(connection: DuckDBConnection, wanted: TallyQuery): Promise<TallyRow[]> {
@@ -30,9 +31,14 @@ function useSql(
   const { aggregation } = use.meter;
   const { value = "NULL", moment = "NULL", last = LAST.none, text = "NULL" } = COLUMNS[aggregation] ?? {};
   const groups = aggregation === "unique" ? "position, part, value" : "position, part";
+  // One more than are kept, so that it is known that there are.
+  const bound =
+    "keys" in use.parts && use.parts.keys.length > 0
+      ? `QUALIFY dense_rank() OVER (PARTITION BY position ORDER BY part) <= ${MAX_GROUPS + 1}`
+      : "";
   return `SELECT position, part, (${value})::VARCHAR AS value, (${moment})::VARCHAR AS moment, ${last},
       (${text})::VARCHAR AS text
-    FROM (${valuesSql(wanted, use, windows, parameters)}) WHERE value IS NOT NULL GROUP BY ${groups}`;
+    FROM (${valuesSql(wanted, use, windows, parameters)}) WHERE value IS NOT NULL GROUP BY ${groups} ${bound}`;
 }
 
 /** SQL of the event that has the latest value. */

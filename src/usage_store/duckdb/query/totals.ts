@@ -9,11 +9,13 @@ type StoredBy = Omit<TotalsOptions, "timeout_ms">;
 
 const LOW_HALF = 2n ** 64n - 1n;
 
-/** SQL of the two sums of a digest, of events with a column `md5`. */
-export const DIGEST_SUMS = {
-  first: `sum((md5 & ${LOW_HALF}::UHUGEINT)::UBIGINT)`,
-  second: "sum((md5 >> 64)::UBIGINT)",
-};
+/** SQL of the two sums of a digest, of events with a column of md5 numbers. */
+export function digestSums(column = "md5"): { readonly first: string; readonly second: string } {
+  return {
+    first: `sum((${column} & ${LOW_HALF}::UHUGEINT)::UBIGINT)`,
+    second: `sum((${column} >> 64)::UBIGINT)`,
+  };
+}
 
 /** The digest of events by its two sums. */
 export function digestOf(first: bigint, second: bigint): string {
@@ -64,7 +66,7 @@ function totalsSql(
       WHERE ${whereSql({ company_id, ...spanOf(windows) }, parameters)}
         AND timestamp >= start_ms AND timestamp < end_ms ${created} ${numbered})
     SELECT position, sum(usage)::VARCHAR, count(*), count(*) FILTER (usage < 0),
-      ${DIGEST_SUMS.first}, ${DIGEST_SUMS.second}
+      ${digestSums().first}, ${digestSums().second}
     FROM matched GROUP BY position`;
 }
 

@@ -1,0 +1,1 @@
+ALTER TABLE "simulations" ADD COLUMN "last_record_id" bigint;

@@ -1,0 +1,1 @@
+ALTER TABLE "simulations" ADD COLUMN "halvings" bigint DEFAULT 0 NOT NULL;

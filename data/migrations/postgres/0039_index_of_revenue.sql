@@ -1,0 +1,1 @@
+CREATE INDEX "billing_records_revenue" ON "billing_records" USING btree ("company_id","billingStartAt","currency","subscription_id","billing_model_id","kind","totalCharges");

@@ -1,0 +1,7 @@
+CREATE TABLE "instances" (
+	"id" text PRIMARY KEY NOT NULL,
+	"url" text NOT NULL,
+	"version" text NOT NULL,
+	"started_at" timestamp (3) with time zone NOT NULL,
+	"seen_at" timestamp (3) with time zone NOT NULL
+);

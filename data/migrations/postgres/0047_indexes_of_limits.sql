@@ -1,0 +1,2 @@
+CREATE INDEX "subscriptions_company" ON "subscriptions" USING btree ("company_id","id");--> statement-breakpoint
+CREATE INDEX "usage_reservations_end" ON "usage_reservations" USING btree ("expires_at","company_id");

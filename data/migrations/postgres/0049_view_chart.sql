@@ -1,0 +1,1 @@
+ALTER TABLE "usage_views" ADD COLUMN "chart" text;

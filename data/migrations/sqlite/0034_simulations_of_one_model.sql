@@ -1,0 +1,1 @@
+ALTER TABLE `simulations` ADD `last_record_id` integer;

@@ -1,0 +1,1 @@
+ALTER TABLE `simulations` ADD `halvings` integer DEFAULT 0 NOT NULL;

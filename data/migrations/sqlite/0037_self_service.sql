@@ -1,0 +1,1 @@
+ALTER TABLE `companies` ADD `self_service` text;

@@ -1,0 +1,1 @@
+ALTER TABLE `usage_views` ADD `chart` text;

@@ -1,0 +1,1 @@
+export { AddOnsPage } from "./add_ons.tsx";

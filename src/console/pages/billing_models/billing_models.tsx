@@ -1,0 +1,74 @@
+import type { BillingModel } from "../../../billing/billing_models/model.ts";
+import { useAnswer } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import { may } from "../../app/session.ts";
+import { number } from "../../text/number.ts";
+import { LinkButton } from "../../ui/button.tsx";
+import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { words } from "../../ui/names.ts";
+import { Badge, Page, Section } from "../../ui/page.tsx";
+import { useQuery } from "../../ui/query.ts";
+import { Empty } from "../../ui/states.tsx";
+import { type Column, ListTable } from "../../ui/table.tsx";
+import { listBillingModels } from "./calls.ts";
+import { priceText } from "./price_text.ts";
+
+const columns: Column<BillingModel>[] = [
+  {
+    title: "Name",
+    cell: ({ id, name, description, status }) => (
+      <>
+        <a href={`${BASE}/billing-models/${id}`}>{name}</a> {status === "archived" && <Badge>archived</Badge>}
+        {description !== "" && <div class="soft">{description}</div>}
+      </>
+    ),
+  },
+  {
+    title: "Type",
+    cell: ({ billing_type, purpose }) => (
+      <>
+        <Badge>{words(billing_type)}</Badge> {purpose === "cost" && <Badge tone="warn">cost</Badge>}
+      </>
+    ),
+  },
+  { title: "Price", cell: priceText },
+  { title: "Charges", is_figure: true, is_minor: true, cell: ({ charges = [] }) => number(charges.length) },
+  { title: "Price book", is_minor: true, cell: ({ plan_code }) => plan_code ?? "–" },
+];
+
+/** What things cost. */
+export function BillingModelsPage() {
+  const query = useQuery();
+  const { page = "1", search, plan_code } = query.values;
+  const models = useAnswer(listBillingModels, { search, plan_code, page, limit: 20 });
+  const new_button = may("billing_models:write") && (
+    <LinkButton kind="primary" icon="plus" href={`${BASE}/billing-models/new`}>
+      New billing model
+    </LinkButton>
+  );
+  return (
+    <Page
+      title="Billing models"
+      intro="Prices that subscriptions take: flat, per unit, by tiers, in packages, with credits, and charges by meters beside."
+      actions={new_button}
+    >
+      <Section title="All billing models">
+        <Filters query={query}>
+          <SearchFilter query={query} name="search" label="Name" />
+        </Filters>
+        <ListTable
+          label="Billing models"
+          loaded={models}
+          columns={columns}
+          keyOf={({ id }) => id}
+          query={query}
+          empty={
+            <Empty title="No billing models yet" action={new_button}>
+              A billing model says what a subscription's month costs. It can be tried before it is saved.
+            </Empty>
+          }
+        />
+      </Section>
+    </Page>
+  );
+}

@@ -1,0 +1,2 @@
+export { ClientPage } from "./client.tsx";
+export { ClientsPage } from "./clients.tsx";

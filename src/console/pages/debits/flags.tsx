@@ -1,0 +1,96 @@
+import { useState } from "preact/hooks";
+import type { MandateFlag } from "../../../emandate/flags/model.ts";
+import { useAnswer, write } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import { may } from "../../app/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { TextAreaField } from "../../ui/fields.tsx";
+import { Filters, SelectFilter } from "../../ui/filters.tsx";
+import { Form } from "../../ui/form.tsx";
+import { words } from "../../ui/names.ts";
+import { Badge, Page, Section } from "../../ui/page.tsx";
+import { useQuery } from "../../ui/query.ts";
+import { Empty } from "../../ui/states.tsx";
+import { type Column, ListTable } from "../../ui/table.tsx";
+import { Time } from "../../ui/timeline.tsx";
+import { listFlags, resolveFlag } from "./calls.ts";
+import { DebitTabs } from "./tabs.tsx";
+
+const columns: Column<MandateFlag>[] = [
+  { title: "Why", cell: ({ reason }) => words(reason) },
+  {
+    title: "Mandate",
+    cell: ({ mandate_id }) => <a href={`${BASE}/debits/mandates/${mandate_id}`}>#{mandate_id}</a>,
+  },
+  {
+    title: "Debit",
+    cell: ({ payment_id }) =>
+      payment_id === null ? "–" : <a href={`${BASE}/debits/payments/${payment_id}`}>#{payment_id}</a>,
+  },
+  {
+    title: "The bank says",
+    is_minor: true,
+    cell: ({ message, response_code }) => message ?? response_code ?? "–",
+  },
+  {
+    title: "State",
+    cell: ({ status, note }) => (
+      <>
+        <Badge tone={status === "open" ? "bad" : "good"}>{status}</Badge>
+        {note !== null && <div class="soft">{note}</div>}
+      </>
+    ),
+  },
+  { title: "Raised", is_minor: true, cell: ({ created_at }) => <Time at={created_at} /> },
+];
+
+/** Debits and mandates that a person must look at. */
+export function FlagsPage() {
+  const query = useQuery();
+  const flags = useAnswer(listFlags, query.input(["status", "mandate_id", "payment_id"]));
+  const [open, setOpen] = useState<MandateFlag>();
+  const close = () => setOpen(undefined);
+  const acts = (of: MandateFlag) =>
+    of.status === "open" && <Button onClick={() => setOpen(of)}>Resolve</Button>;
+  return (
+    <Page title="Flags" intro="Results that contradict earlier ones, or never came: a person decides.">
+      <DebitTabs at="/debits/flags" />
+      <Section title="All flags">
+        <Filters query={query}>
+          <SelectFilter
+            query={query}
+            name="status"
+            label="State"
+            choices={[
+              { value: "open", label: "open" },
+              { value: "resolved", label: "resolved" },
+            ]}
+          />
+        </Filters>
+        <ListTable
+          label="Flags"
+          loaded={flags}
+          columns={columns}
+          keyOf={({ id }) => id}
+          query={query}
+          empty={<Empty title="None">Every result could be applied by itself.</Empty>}
+          {...(may("emandate:write") && { acts })}
+        />
+      </Section>
+      {open && (
+        <Dialog title={`Resolve: ${words(open.reason)}`} onClose={close}>
+          <Form
+            schema="ResolveMandateFlag"
+            act="Resolve"
+            onCancel={close}
+            onDone={close}
+            submit={(values, key) => write(resolveFlag, { ...values, id: open.id }, { key })}
+          >
+            {(form) => <TextAreaField form={form} name="note" label="What was done" rows={3} help={null} />}
+          </Form>
+        </Dialog>
+      )}
+    </Page>
+  );
+}

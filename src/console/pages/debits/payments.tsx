@@ -1,0 +1,54 @@
+import type { MandatePayment } from "../../../emandate/payments/model.ts";
+import { useAnswer } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import { money } from "../../text/money.ts";
+import { number } from "../../text/number.ts";
+import { DateFilter, Filters, SelectFilter } from "../../ui/filters.tsx";
+import { words } from "../../ui/names.ts";
+import { Badge, Page, Section } from "../../ui/page.tsx";
+import { useQuery } from "../../ui/query.ts";
+import { Empty } from "../../ui/states.tsx";
+import { type Column, ListTable } from "../../ui/table.tsx";
+import { listPayments } from "./calls.ts";
+import { DebitTabs, PAYMENT_TONES } from "./tabs.tsx";
+
+const STATES = Object.keys(PAYMENT_TONES).map((value) => ({ value, label: words(value) }));
+
+const columns: Column<MandatePayment>[] = [
+  { title: "Debit", cell: ({ id }) => <a href={`${BASE}/debits/payments/${id}`}>#{id}</a> },
+  {
+    title: "Mandate",
+    cell: ({ mandate_id }) => <a href={`${BASE}/debits/mandates/${mandate_id}`}>#{mandate_id}</a>,
+  },
+  { title: "Due", cell: ({ due_date }) => due_date },
+  { title: "State", cell: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{words(status)}</Badge> },
+  { title: "The bank says", is_minor: true, cell: ({ response_message }) => response_message ?? "–" },
+  { title: "Attempts", is_figure: true, is_minor: true, cell: ({ attempt_count }) => number(attempt_count) },
+  { title: "Amount", is_figure: true, cell: ({ amount, currency }) => money(amount, currency) },
+];
+
+/** All debits. */
+export function PaymentsPage() {
+  const query = useQuery();
+  const payments = useAnswer(listPayments, query.input(["status", "mandate_id", "from", "to"]));
+  return (
+    <Page title="Debits" intro="Each debit of a mandate, for a period or by hand.">
+      <DebitTabs at="/debits/payments" />
+      <Section title="All debits">
+        <Filters query={query}>
+          <SelectFilter query={query} name="status" label="State" choices={STATES} />
+          <DateFilter query={query} name="from" label="Due from" />
+          <DateFilter query={query} name="to" label="Due to" />
+        </Filters>
+        <ListTable
+          label="Debits"
+          loaded={payments}
+          columns={columns}
+          keyOf={({ id }) => id}
+          query={query}
+          empty={<Empty title="No debits yet">They begin when a mandate is active.</Empty>}
+        />
+      </Section>
+    </Page>
+  );
+}

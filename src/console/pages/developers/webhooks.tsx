@@ -1,0 +1,206 @@
+import { useState } from "preact/hooks";
+import type { Webhook } from "../../../webhooks/endpoints/model.ts";
+import { useAnswer, write } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import { may } from "../../app/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Confirm, Dialog, SecretOnce } from "../../ui/dialog.tsx";
+import { TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
+import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { Form } from "../../ui/form.tsx";
+import { Menu, MenuItem } from "../../ui/menu.tsx";
+import { Badge, Page, Section } from "../../ui/page.tsx";
+import { useNew, useQuery } from "../../ui/query.ts";
+import { Empty } from "../../ui/states.tsx";
+import { type Column, ListTable } from "../../ui/table.tsx";
+import { say } from "../../ui/toast.tsx";
+import {
+  createWebhook,
+  deleteWebhook,
+  listWebhooks,
+  rotateSecret,
+  testWebhook,
+  updateWebhook,
+} from "./calls.ts";
+import { DeveloperTabs } from "./tabs.tsx";
+
+const columns: Column<Webhook>[] = [
+  {
+    title: "Address",
+    cell: ({ id, url, description }) => (
+      <>
+        <a href={`${BASE}/developers/deliveries?endpoint_id=${id}`}>{url}</a>
+        {description !== null && <div class="soft">{description}</div>}
+      </>
+    ),
+  },
+  { title: "Events", cell: ({ event_types }) => event_types.join(", ") },
+  {
+    title: "State",
+    cell: ({ status, disabled_reason }) => (
+      <>
+        <Badge tone={status === "active" ? "good" : "bad"}>{status}</Badge>
+        {disabled_reason !== null && <div class="soft">{disabled_reason}</div>}
+      </>
+    ),
+  },
+];
+
+type Open = { kind: "edit" | "rotate" | "delete"; of: Webhook };
+
+/** Switches a webhook on or off. */
+async function switchTo(
+  { id, url, event_types, description }: Webhook,
+  status: Webhook["status"],
+): Promise<void> {
+  await write(updateWebhook, { id, url, event_types, description, status });
+  say(status === "active" ? "Switched on: what waited is delivered" : "Switched off");
+}
+
+/** Endpoints that are told what happens. */
+export function WebhooksPage() {
+  const query = useQuery();
+  const creation = useNew(query);
+  const webhooks = useAnswer(listWebhooks, query.input(["search"]));
+  const [open, setOpen] = useState<Open>();
+  const [secret, setSecret] = useState<string>();
+  const close = () => setOpen(undefined);
+  const can_write = may("webhooks:write");
+  const acts = (of: Webhook) => (
+    <Menu label={`Acts for ${of.url}`}>
+      <MenuItem
+        onSelect={() =>
+          void write(testWebhook, { id: of.id }).then(
+            ({ data }) => say(`Test: ${data.status}`),
+            (error: unknown) => say(String(error), "bad"),
+          )
+        }
+      >
+        Send a test
+      </MenuItem>
+      <MenuItem onSelect={() => setOpen({ kind: "edit", of })}>Edit</MenuItem>
+      <MenuItem onSelect={() => void switchTo(of, of.status === "active" ? "disabled" : "active")}>
+        {of.status === "active" ? "Switch off" : "Switch on"}
+      </MenuItem>
+      <MenuItem onSelect={() => setOpen({ kind: "rotate", of })}>New secret</MenuItem>
+      <MenuItem onSelect={() => setOpen({ kind: "delete", of })}>Delete</MenuItem>
+    </Menu>
+  );
+  return (
+    <Page
+      title="Webhooks"
+      intro="Addresses of your programs that are told what happens, signed by the Standard Webhooks specification and repeated for three days."
+      actions={
+        can_write && (
+          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
+            New webhook
+          </Button>
+        )
+      }
+    >
+      <DeveloperTabs at="/developers/webhooks" />
+      <Section title="All webhooks">
+        <Filters query={query}>
+          <SearchFilter query={query} name="search" label="Address" />
+        </Filters>
+        <ListTable
+          label="Webhooks"
+          loaded={webhooks}
+          columns={columns}
+          keyOf={({ id }) => id}
+          query={query}
+          empty={
+            <Empty
+              title="No webhooks yet"
+              action={can_write && <Button onClick={creation.open}>New webhook</Button>}
+            >
+              Bills, plan changes, debits, applications, alerts: as they happen.
+            </Empty>
+          }
+          {...(can_write && { acts })}
+        />
+      </Section>
+      {(creation.is_open || open?.kind === "edit") && (
+        <WebhookDialog
+          {...(open && { of: open.of })}
+          onSecret={setSecret}
+          onClose={() => {
+            close();
+            creation.close();
+          }}
+        />
+      )}
+      {open?.kind === "rotate" && (
+        <Confirm
+          title="Make a new secret?"
+          act="Make a new secret"
+          onClose={close}
+          run={async (key) => setSecret((await write(rotateSecret, { id: open.of.id }, { key })).data.secret)}
+        >
+          <p>
+            Messages are signed with the old and the new one for a day, so that your program can change over.
+          </p>
+        </Confirm>
+      )}
+      {open?.kind === "delete" && (
+        <Confirm
+          title="Delete this webhook?"
+          act="Delete webhook"
+          name={open.of.url}
+          onClose={close}
+          run={(key) => write(deleteWebhook, { id: open.of.id }, { key })}
+        >
+          <p>Nothing is delivered there any more, also not what waits.</p>
+        </Confirm>
+      )}
+      {secret !== undefined && (
+        <SecretOnce title="The webhook's secret" secret={secret} onClose={() => setSecret(undefined)}>
+          <p>Your program verifies signatures with it. It is shown this once.</p>
+        </SecretOnce>
+      )}
+    </Page>
+  );
+}
+
+function WebhookDialog({
+  of,
+  onSecret,
+  onClose,
+}: {
+  of?: Webhook;
+  onSecret: (secret: string) => void;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog title={of === undefined ? "New webhook" : "Edit webhook"} onClose={onClose}>
+      <Form
+        schema={of === undefined ? "CreateWebhook" : "WebhookChange"}
+        act={of === undefined ? "Add webhook" : "Save"}
+        initial={
+          of === undefined
+            ? { event_types: ["*"] }
+            : { url: of.url, event_types: of.event_types, description: of.description }
+        }
+        onCancel={onClose}
+        onDone={onClose}
+        submit={async (values, key) => {
+          if (of === undefined) onSecret((await write(createWebhook, values, { key })).data.secret);
+          else await write(updateWebhook, { ...values, id: of.id }, { key });
+        }}
+      >
+        {(form) => (
+          <>
+            <TextField form={form} name="url" label="Address" type="url" placeholder="https://" />
+            <TagsField
+              form={form}
+              name="event_types"
+              label="Events"
+              help="Such as *, subscription.*, billing_record.created. Enter adds one."
+            />
+            <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

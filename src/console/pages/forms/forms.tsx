@@ -1,0 +1,94 @@
+import type { FormConfig } from "../../../forms/model.ts";
+import { useAnswer } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import type { PageProps } from "../../app/pages.ts";
+import { number } from "../../text/number.ts";
+import { date } from "../../text/time.ts";
+import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
+import { PickFilter } from "../../ui/picker.tsx";
+import { useQuery } from "../../ui/query.ts";
+import { Await, Empty } from "../../ui/states.tsx";
+import { type Column, ListTable } from "../../ui/table.tsx";
+import { Time } from "../../ui/timeline.tsx";
+import { CLIENTS, getForm, listForms } from "./calls.ts";
+import { FormPreview } from "./preview.tsx";
+
+const columns: Column<FormConfig>[] = [
+  { title: "Form", cell: ({ id, name }) => <a href={`${BASE}/forms/${id}`}>{name}</a> },
+  { title: "Client", cell: ({ client_id }) => <a href={`${BASE}/clients/${client_id}`}>#{client_id}</a> },
+  { title: "Fields", is_figure: true, cell: ({ config }) => number(config.fields.length) },
+  {
+    title: "State",
+    cell: ({ is_active }) => (
+      <Badge tone={is_active ? "good" : "plain"}>{is_active ? "active" : "inactive"}</Badge>
+    ),
+  },
+  { title: "Changed", is_minor: true, cell: ({ updated_at }) => <Time at={updated_at} show={date} /> },
+];
+
+/** All clients' forms. */
+export function FormsPage() {
+  const query = useQuery();
+  const forms = useAnswer(listForms, query.input(["search", "client_id", "is_active"]));
+  return (
+    <Page title="Forms" intro="Forms that client users have built, as their readers see them.">
+      <Section title="All forms">
+        <Filters query={query}>
+          <SearchFilter query={query} name="search" label="Name" />
+          <PickFilter query={query} name="client_id" label="Client" source={CLIENTS} />
+          <SelectFilter
+            query={query}
+            name="is_active"
+            label="State"
+            choices={[
+              { value: "true", label: "active" },
+              { value: "false", label: "inactive" },
+            ]}
+          />
+        </Filters>
+        <ListTable
+          label="Forms"
+          loaded={forms}
+          columns={columns}
+          keyOf={({ id }) => id}
+          query={query}
+          empty={
+            <Empty title="No forms yet">Client users build them in their own part of this console.</Empty>
+          }
+        />
+      </Section>
+    </Page>
+  );
+}
+
+/** One form. */
+export function FormPage({ params }: PageProps) {
+  const form = useAnswer(getForm, { id: params.id });
+  return (
+    <Page
+      title={form.answer?.data.name ?? `Form #${params.id ?? ""}`}
+      above={<a href={`${BASE}/forms`}>Forms</a>}
+    >
+      <Await of={form}>
+        {(of) => (
+          <>
+            <Section title="About">
+              <Facts
+                of={[
+                  ["Client", <a href={`${BASE}/clients/${of.client_id}`}>#{of.client_id}</a>],
+                  ["State", of.is_active ? "active" : "inactive"],
+                  ["Description", of.description],
+                  ["Changed", <Time at={of.updated_at} />],
+                ]}
+              />
+            </Section>
+            <Section title="As its readers see it">
+              <FormPreview of={of.config} />
+            </Section>
+          </>
+        )}
+      </Await>
+    </Page>
+  );
+}

@@ -1,0 +1,114 @@
+import { useState } from "preact/hooks";
+import type { LoanApplication } from "../../../loans/applications/model.ts";
+import type { LoanDocument } from "../../../loans/documents/model.ts";
+import { useAnswer, write } from "../../api/cache.ts";
+import { may } from "../../app/session.ts";
+import { shortNumber } from "../../text/number.ts";
+import { Button, LinkButton } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { SelectField, TextAreaField } from "../../ui/fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { words } from "../../ui/names.ts";
+import { Badge, Section } from "../../ui/page.tsx";
+import { Await } from "../../ui/states.tsx";
+import { Table } from "../../ui/table.tsx";
+import { Time } from "../../ui/timeline.tsx";
+import { listDocuments, rejectDocument, verifyDocument } from "./calls.ts";
+
+const TONES = { pending_review: "busy", verified: "good", rejected: "bad", superseded: "plain" } as const;
+const REASONS = ["blurry", "expired", "wrong_type", "incomplete", "name_mismatch", "other"].map((value) => ({
+  value,
+  label: words(value),
+}));
+
+/** The documents of an application, and their review. */
+export function Documents({ of }: { of: LoanApplication }) {
+  const { environment } = of;
+  const documents = useAnswer(listDocuments, { environment, id: of.id, page: 1, limit: 50 });
+  const [rejecting, setRejecting] = useState<LoanDocument>();
+  const close = () => setRejecting(undefined);
+  const acts = (document: LoanDocument) => (
+    <>
+      <LinkButton
+        kind="quiet"
+        icon="download"
+        href={`/api/v1/lending/${environment}/documents/${document.id}/content`}
+        download
+      >
+        File
+      </LinkButton>
+      {may("lending:write") && document.status === "pending_review" && (
+        <>
+          <Button onClick={() => void write(verifyDocument, { environment, id: document.id })}>Verify</Button>
+          <Button kind="danger" onClick={() => setRejecting(document)}>
+            Reject
+          </Button>
+        </>
+      )}
+    </>
+  );
+  return (
+    <Section title="Documents">
+      <Await of={documents}>
+        {(rows) =>
+          rows.length === 0 ? (
+            <p class="soft">None yet.</p>
+          ) : (
+            <Table
+              label="Documents"
+              rows={rows}
+              keyOf={({ id }) => id}
+              acts={acts}
+              columns={[
+                {
+                  title: "Document",
+                  cell: ({ type, file_name, size }) => (
+                    <>
+                      {words(type)}
+                      <div class="soft">
+                        {file_name}, {shortNumber(size)} bytes
+                      </div>
+                    </>
+                  ),
+                },
+                {
+                  title: "State",
+                  cell: ({ status, reason_code, note }) => (
+                    <>
+                      <Badge tone={TONES[status]}>{words(status)}</Badge>
+                      {reason_code !== null && <div class="soft">{words(reason_code)}</div>}
+                      {note !== null && <div class="soft">{note}</div>}
+                    </>
+                  ),
+                },
+                { title: "Sent", is_minor: true, cell: ({ created_at }) => <Time at={created_at} /> },
+              ]}
+            />
+          )
+        }
+      </Await>
+      {rejecting && (
+        <Dialog title={`Reject ${words(rejecting.type)}`} onClose={close}>
+          <Form
+            schema="RejectDocument"
+            act="Reject"
+            kind="danger"
+            initial={{ reason_code: "blurry" }}
+            onCancel={close}
+            onDone={close}
+            submit={(values, key) =>
+              write(rejectDocument, { ...values, environment, id: rejecting.id }, { key })
+            }
+          >
+            {(form) => (
+              <>
+                <SelectField form={form} name="reason_code" label="Why" choices={REASONS} help={null} />
+                <TextAreaField form={form} name="note" label="Note for the borrower" rows={2} help={null} />
+              </>
+            )}
+          </Form>
+        </Dialog>
+      )}
+    </Section>
+  );
+}

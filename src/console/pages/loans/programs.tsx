@@ -1,0 +1,253 @@
+import { useState } from "preact/hooks";
+import type { LoanProgram } from "../../../loans/programs/model.ts";
+import { useAnswer, write } from "../../api/cache.ts";
+import type { PageProps } from "../../app/pages.ts";
+import { company, may } from "../../app/session.ts";
+import { money } from "../../text/money.ts";
+import { Button } from "../../ui/button.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import {
+  CheckListField,
+  DecimalField,
+  NumberField,
+  SelectField,
+  TagsField,
+  TextAreaField,
+  TextField,
+} from "../../ui/fields.tsx";
+import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { Form } from "../../ui/form.tsx";
+import { Menu, MenuItem } from "../../ui/menu.tsx";
+import { words } from "../../ui/names.ts";
+import { Badge, Page, Section } from "../../ui/page.tsx";
+import { useNew, useQuery } from "../../ui/query.ts";
+import { Empty } from "../../ui/states.tsx";
+import { type Column, ListTable } from "../../ui/table.tsx";
+import {
+  activateProgram,
+  createProgram,
+  deleteProgram,
+  listPrograms,
+  pauseProgram,
+  updateProgram,
+} from "./calls.ts";
+import { Environment, titleIn } from "./environment.tsx";
+
+const TONES = { draft: "plain", active: "good", paused: "warn", archived: "plain" } as const;
+
+const columns: Column<LoanProgram>[] = [
+  {
+    title: "Program",
+    cell: ({ name, code }) => (
+      <>
+        {name}
+        <div class="soft">{code}</div>
+      </>
+    ),
+  },
+  { title: "State", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
+  { title: "For", is_minor: true, cell: ({ borrower_type }) => borrower_type },
+  {
+    title: "Amount",
+    is_figure: true,
+    cell: ({ min_amount, max_amount, currency }) =>
+      `${money(min_amount, currency)} – ${money(max_amount, currency)}`,
+  },
+  {
+    title: "Over",
+    is_minor: true,
+    cell: ({ min_tenor_months, max_tenor_months }) => `${min_tenor_months} to ${max_tenor_months} months`,
+  },
+  {
+    title: "Rate",
+    cell: ({ annual_rate_min, annual_rate_max, rate_type }) =>
+      `${annual_rate_min} – ${annual_rate_max} %, ${rate_type}`,
+  },
+];
+
+type Open = { kind: "edit" | "delete"; of: LoanProgram };
+
+/** Loans that are offered. */
+export function ProgramsPage({ params }: PageProps) {
+  const environment = params.environment ?? "production";
+  const query = useQuery();
+  const creation = useNew(query);
+  const programs = useAnswer(listPrograms, { environment, ...query.input(["search", "status"]) });
+  const [open, setOpen] = useState<Open>();
+  const close = () => setOpen(undefined);
+  const can_write = may("lending:write");
+  const acts = (of: LoanProgram) => (
+    <Menu label={`Acts for ${of.name}`}>
+      {of.status === "active" ? (
+        <MenuItem onSelect={() => void write(pauseProgram, { environment, id: of.id })}>Pause</MenuItem>
+      ) : (
+        <MenuItem onSelect={() => void write(activateProgram, { environment, id: of.id })}>Activate</MenuItem>
+      )}
+      <MenuItem onSelect={() => setOpen({ kind: "edit", of })}>Edit</MenuItem>
+      <MenuItem onSelect={() => setOpen({ kind: "delete", of })}>Delete</MenuItem>
+    </Menu>
+  );
+  return (
+    <Page
+      title={titleIn(environment, "Loan programs")}
+      intro="Loans that borrowers may apply for."
+      actions={
+        can_write && (
+          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
+            New program
+          </Button>
+        )
+      }
+    >
+      <Environment of={environment} at="programs">
+        <Section title="All programs">
+          <Filters query={query}>
+            <SearchFilter query={query} name="search" label="Name or code" />
+          </Filters>
+          <ListTable
+            label="Loan programs"
+            loaded={programs}
+            columns={columns}
+            keyOf={({ id }) => id}
+            query={query}
+            empty={
+              <Empty title="No programs yet">A program says how much, how long, and at what rate.</Empty>
+            }
+            {...(can_write && { acts })}
+          />
+        </Section>
+      </Environment>
+      {creation.is_open && <ProgramDialog environment={environment} onClose={creation.close} />}
+      {open?.kind === "edit" && <ProgramDialog environment={environment} of={open.of} onClose={close} />}
+      {open?.kind === "delete" && (
+        <Confirm
+          title="Delete this program?"
+          act="Delete program"
+          name={open.of.code}
+          onClose={close}
+          run={(key) => write(deleteProgram, { environment, id: open.of.id }, { key })}
+        >
+          <p>Applications for it go on.</p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+const DOCUMENTS = [
+  "ic_front",
+  "ic_back",
+  "passport",
+  "payslip",
+  "bank_statement",
+  "epf_statement",
+  "ea_form",
+  "tax_return",
+  "employment_letter",
+  "ssm_registration",
+  "financial_statement",
+  "utility_bill",
+  "other",
+].map((value) => ({ value, label: words(value) }));
+
+function ProgramDialog({
+  environment,
+  of,
+  onClose,
+}: {
+  environment: string;
+  of?: LoanProgram;
+  onClose: () => void;
+}) {
+  return (
+    <Dialog title={of === undefined ? "New program" : `Edit ${of.name}`} onClose={onClose}>
+      <Form
+        schema={of === undefined ? "CreateLoanProgram" : "LoanProgramChange"}
+        act="Save"
+        initial={
+          of === undefined
+            ? { borrower_type: "individual", rate_type: "flat", currency: company.value.currency }
+            : changeable(of)
+        }
+        onCancel={onClose}
+        onDone={onClose}
+        submit={(values, key) =>
+          of === undefined
+            ? write(createProgram, { ...values, environment }, { key })
+            : write(updateProgram, { ...values, environment, id: of.id }, { key })
+        }
+      >
+        {(form) => (
+          <>
+            <div class="field-row">
+              <TextField form={form} name="name" label="Name" help={null} />
+              <TextField form={form} name="code" label="Code" help={null} />
+            </div>
+            <div class="field-row">
+              <SelectField
+                form={form}
+                name="borrower_type"
+                label="For"
+                help={null}
+                choices={[
+                  { value: "individual", label: "individuals" },
+                  { value: "business", label: "businesses" },
+                ]}
+              />
+              <TextField form={form} name="currency" label="Currency" help={null} />
+            </div>
+            <div class="field-row">
+              <DecimalField form={form} name="min_amount" label="From" help={null} />
+              <DecimalField form={form} name="max_amount" label="To" help={null} />
+            </div>
+            <div class="field-row">
+              <NumberField form={form} name="min_tenor_months" label="Months, from" help={null} />
+              <NumberField form={form} name="max_tenor_months" label="to" help={null} />
+            </div>
+            <div class="field-row">
+              <DecimalField form={form} name="annual_rate_min" label="Rate a year %, from" help={null} />
+              <DecimalField form={form} name="annual_rate_max" label="to" help={null} />
+              <SelectField
+                form={form}
+                name="rate_type"
+                label="Rate"
+                help={null}
+                choices={[
+                  { value: "flat", label: "flat" },
+                  { value: "reducing", label: "reducing" },
+                ]}
+              />
+            </div>
+            <CheckListField
+              form={form}
+              name="required_documents"
+              label="Documents that are needed"
+              choices={DOCUMENTS}
+              help={null}
+            />
+            <TagsField
+              form={form}
+              name="required_consents"
+              label="Consents that are needed"
+              help="Codes of consent texts. Enter adds one."
+            />
+            <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+function changeable(of: LoanProgram) {
+  const {
+    id: _,
+    company_id: _company,
+    environment: _at,
+    status: _status,
+    created_at: _created,
+    updated_at: _updated,
+    ...fields
+  } = of;
+  return fields;
+}

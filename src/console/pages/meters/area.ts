@@ -1,0 +1,3 @@
+export { MeterPage } from "./meter.tsx";
+export { MetersPage } from "./meters.tsx";
+export { NewMeterPage } from "./new_meter.tsx";

@@ -1,0 +1,111 @@
+import { useLocation } from "preact-iso";
+import { useState } from "preact/hooks";
+import type { Meter } from "../../../billing/meters/model.ts";
+import { useAnswer, write } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import type { PageProps } from "../../app/pages.ts";
+import { may } from "../../app/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { TextAreaField, TextField } from "../../ui/fields.tsx";
+import { Form } from "../../ui/form.tsx";
+import { words } from "../../ui/names.ts";
+import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
+import { Await } from "../../ui/states.tsx";
+import { deleteMeter, getMeter, updateMeter } from "./calls.ts";
+import { termsText } from "./terms_text.ts";
+import { Trial } from "./trial.tsx";
+
+/** One meter, tried on stored events. */
+export function MeterPage({ params }: PageProps) {
+  const meter = useAnswer(getMeter, { id: params.id });
+  const record = meter.answer?.data;
+  return (
+    <Page
+      title={record?.name ?? `Meter #${params.id ?? ""}`}
+      above={<a href={`${BASE}/meters`}>Meters</a>}
+      beside={record && <Badge>{words(record.aggregation)}</Badge>}
+      actions={record && may("meters:write") && <MeterActs of={record} />}
+    >
+      <Await of={meter}>
+        {(of) => (
+          <>
+            <Section title="What it counts" intro={of.description === "" ? undefined : of.description}>
+              <Facts
+                of={[
+                  ["Code", <code>{of.code}</code>],
+                  ["Reads", termsText(of)],
+                  ["Prices and limits may differ by", of.group_keys.join(", ") || "nothing"],
+                  of.percentile === null ? undefined : ["Percentile", of.percentile],
+                  of.carry_over ? ["Without a value", "the last one before"] : undefined,
+                ]}
+              />
+            </Section>
+            <Trial
+              meter={() => ({
+                aggregation: of.aggregation,
+                ...(of.aggregation !== "count" && { value: of.value }),
+                filters: of.filters.map(({ key, op, values }) =>
+                  op === "exists" || op === "missing" ? { key, op } : { key, op, values },
+                ),
+                group_keys: of.group_keys,
+                ...(of.percentile !== null && { percentile: of.percentile }),
+                ...(of.carry_over && { carry_over: true }),
+              })}
+            />
+          </>
+        )}
+      </Await>
+    </Page>
+  );
+}
+
+function MeterActs({ of }: { of: Meter }) {
+  const { route } = useLocation();
+  const [open, setOpen] = useState<"edit" | "delete">();
+  const close = () => setOpen(undefined);
+  return (
+    <>
+      <Button onClick={() => setOpen("edit")}>Edit</Button>
+      <Button kind="danger" onClick={() => setOpen("delete")}>
+        Delete
+      </Button>
+      {open === "edit" && (
+        <Dialog title={`Edit ${of.name}`} onClose={close}>
+          <p class="soft">
+            What a meter counts by is fixed once a billing model in use or a feature names it.
+          </p>
+          <Form
+            schema="UpdateMeter"
+            act="Save"
+            initial={{ name: of.name, description: of.description }}
+            onCancel={close}
+            onDone={close}
+            submit={(values, key) => write(updateMeter, { ...values, id: of.id }, { key })}
+          >
+            {(form) => (
+              <>
+                <TextField form={form} name="name" label="Name" />
+                <TextAreaField form={form} name="description" label="Description" rows={2} />
+              </>
+            )}
+          </Form>
+        </Dialog>
+      )}
+      {open === "delete" && (
+        <Confirm
+          title="Delete this meter?"
+          act="Delete meter"
+          name={of.name}
+          onClose={close}
+          run={async (key) => {
+            await write(deleteMeter, { id: of.id }, { key });
+            route(`${BASE}/meters`);
+          }}
+        >
+          <p>One that a billing model or a feature names cannot be deleted.</p>
+        </Confirm>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,2 @@
+export { FirstStepsPage } from "./first_steps.tsx";
+export { OverviewPage } from "./overview.tsx";

@@ -1,0 +1,2 @@
+export { ProductPage } from "./product.tsx";
+export { ProductsPage } from "./products.tsx";

@@ -1,0 +1,5 @@
+export { AccountPage } from "./account.tsx";
+export { AuditLogPage } from "./audit_log.tsx";
+export { CompanyPage } from "./company.tsx";
+export { UserPage } from "./user.tsx";
+export { UsersPage } from "./users.tsx";

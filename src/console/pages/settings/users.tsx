@@ -1,0 +1,91 @@
+import { useState } from "preact/hooks";
+import type { User } from "../../../access/users/model.ts";
+import { useAnswer } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import { may, me } from "../../app/session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { Menu, MenuItem } from "../../ui/menu.tsx";
+import { Badge, Page, Section } from "../../ui/page.tsx";
+import { useNew, useQuery } from "../../ui/query.ts";
+import { Empty } from "../../ui/states.tsx";
+import { type Column, ListTable } from "../../ui/table.tsx";
+import { Time } from "../../ui/timeline.tsx";
+import { date } from "../../text/time.ts";
+import { listUsers } from "./calls.ts";
+import { SettingsTabs } from "./tabs.tsx";
+import { NewUser, type UserAct, UserActs, ROLE_NAMES } from "./user_acts.tsx";
+
+/** The company's users, and those of its clients. */
+export function UsersPage() {
+  const query = useQuery();
+  const creation = useNew(query);
+  const [act, setAct] = useState<{ act: UserAct; user: User }>();
+  const users = useAnswer(listUsers, query.input(["search"]));
+  const columns: Column<User>[] = [
+    {
+      title: "Email",
+      cell: ({ email, name, id }) => (
+        <>
+          <a href={`${BASE}/settings/users/${id}`}>{email}</a>{" "}
+          {id === me.value?.id && <Badge tone="busy">you</Badge>}
+          {name !== null && <div class="soft">{name}</div>}
+        </>
+      ),
+    },
+    { title: "Role", cell: ({ role }) => ROLE_NAMES[role] },
+    {
+      title: "Client",
+      cell: ({ client_id }) =>
+        client_id === null ? "–" : <a href={`${BASE}/clients/${client_id}`}>{`Client ${client_id}`}</a>,
+      is_minor: true,
+    },
+    { title: "Since", cell: ({ created_at }) => <Time at={created_at} show={date} />, is_minor: true },
+  ];
+  const acts = (user: User) => (
+    <Menu label={`Acts for ${user.email}`}>
+      <MenuItem onSelect={() => setAct({ act: "edit", user })}>Edit</MenuItem>
+      <MenuItem onSelect={() => setAct({ act: "link", user })}>Link for a new password</MenuItem>
+      <MenuItem onSelect={() => setAct({ act: "delete", user })}>Delete</MenuItem>
+    </Menu>
+  );
+  return (
+    <Page
+      title="Users"
+      intro="Who may sign in, and as what. Client users see their own client alone."
+      actions={
+        may("users:write") && (
+          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
+            New user
+          </Button>
+        )
+      }
+    >
+      <SettingsTabs at="/settings/users" />
+      <Section title="All users">
+        <Filters query={query}>
+          <SearchFilter query={query} name="search" label="Email or name" />
+        </Filters>
+        <ListTable
+          label="Users"
+          loaded={users}
+          columns={columns}
+          keyOf={({ id }) => id}
+          query={query}
+          empty={<Empty title="No users yet" />}
+          {...(may("users:write") && { acts })}
+        />
+      </Section>
+      {creation.is_open && (
+        <NewUser
+          onClose={creation.close}
+          onMade={(user) => {
+            creation.close();
+            setAct({ act: "invite", user });
+          }}
+        />
+      )}
+      {act && <UserActs {...act} onClose={() => setAct(undefined)} />}
+    </Page>
+  );
+}

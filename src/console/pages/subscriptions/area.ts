@@ -1,0 +1,2 @@
+export { SubscriptionPage } from "./subscription.tsx";
+export { SubscriptionsPage } from "./subscriptions.tsx";

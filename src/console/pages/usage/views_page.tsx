@@ -1,0 +1,133 @@
+import { useState } from "preact/hooks";
+import type { UsageView } from "../../../usage/views/model.ts";
+import { useAnswer, write } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
+import { may } from "../../app/session.ts";
+import { LinkButton } from "../../ui/button.tsx";
+import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { COMPANY_CALLS } from "../../ui/explorer/calls.ts";
+import { exploredOf } from "../../ui/explorer/question.ts";
+import { mayChange, viewUrl } from "../../ui/explorer/views.tsx";
+import { fieldName, filterText, MEASURE_NAMES, rangeName } from "../../ui/explorer/words.ts";
+import { CheckField, TextField } from "../../ui/fields.tsx";
+import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { Form } from "../../ui/form.tsx";
+import { Menu, MenuItem } from "../../ui/menu.tsx";
+import { Badge, Page, Section } from "../../ui/page.tsx";
+import { useQuery } from "../../ui/query.ts";
+import { Empty } from "../../ui/states.tsx";
+import { ListTable } from "../../ui/table.tsx";
+import { Time } from "../../ui/timeline.tsx";
+import { UsageTabs } from "./tabs.tsx";
+
+const { views, updateView, deleteView } = COMPANY_CALLS;
+const EXPLORER = `${BASE}/usage`;
+
+/** Questions of the explorer that somebody saved. */
+export function ViewsPage() {
+  const query = useQuery();
+  const loaded = useAnswer(views, query.input(["search", "shared"]));
+  const [renaming, setRenaming] = useState<UsageView>();
+  const [deleting, setDeleting] = useState<UsageView>();
+  return (
+    <Page title="Saved views" intro="Questions to ask again: your own, and those shared with the company.">
+      <UsageTabs at="/usage/views" />
+      <Section title="Views">
+        <Filters query={query}>
+          <SearchFilter query={query} name="search" label="Name" />
+          <SelectFilter
+            query={query}
+            name="shared"
+            label="Whose"
+            choices={[
+              { value: "true", label: "Shared" },
+              { value: "false", label: "Only mine" },
+            ]}
+          />
+        </Filters>
+        <ListTable
+          label="Saved views"
+          loaded={loaded}
+          query={query}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              title: "Name",
+              cell: (view) => (
+                <>
+                  <a href={viewUrl(EXPLORER, view)}>{view.name}</a> {view.shared && <Badge>shared</Badge>}
+                  <div class="soft">{summaryOf(view)}</div>
+                </>
+              ),
+            },
+            { title: "Changed", cell: ({ updated_at }) => <Time at={updated_at} />, is_minor: true },
+          ]}
+          acts={(view) =>
+            may("views:write") &&
+            mayChange(view) && (
+              <Menu label={`Acts for ${view.name}`}>
+                <MenuItem onSelect={() => setRenaming(view)}>Rename or share</MenuItem>
+                <MenuItem onSelect={() => setDeleting(view)}>Delete</MenuItem>
+              </Menu>
+            )
+          }
+          empty={
+            <Empty
+              title="No saved views yet"
+              action={<LinkButton href={EXPLORER}>Open the explorer</LinkButton>}
+            >
+              Ask the explorer something that you will want to know again, and save it there.
+            </Empty>
+          }
+        />
+      </Section>
+      {renaming && <Renaming view={renaming} onClose={() => setRenaming(undefined)} />}
+      {deleting && (
+        <Confirm
+          title={`Delete “${deleting.name}”?`}
+          act="Delete view"
+          onClose={() => setDeleting(undefined)}
+          run={(key) => write(deleteView, { id: deleting.id }, { key })}
+        >
+          <p>
+            {deleting.shared ? "Nobody in the company has it any more." : "Only you had it."} No usage is
+            lost.
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  );
+}
+
+/** What a view asks, in words. */
+function summaryOf({ question }: UsageView): string {
+  const { measure, by, filters, range } = exploredOf(question);
+  const grouped = by.length === 0 ? "" : ` by ${by.map(fieldName).join(" and ").toLowerCase()}`;
+  const conditions = filters.map((filter) => `, ${filterText(filter, (key) => key)}`).join("");
+  return `${MEASURE_NAMES[measure]}${grouped}, ${rangeName(range, undefined).toLowerCase()}${conditions}`;
+}
+
+function Renaming({ view, onClose }: { view: UsageView; onClose: () => void }) {
+  const { id, question, chart } = view;
+  return (
+    <Dialog title="Rename or share" onClose={onClose}>
+      <Form
+        schema="UpdateUsageView"
+        act="Save"
+        initial={{ name: view.name, shared: view.shared }}
+        submit={(values, key) => write(updateView, { ...values, id, question, chart }, { key })}
+        onDone={onClose}
+        onCancel={onClose}
+      >
+        {(form) => (
+          <>
+            <TextField form={form} name="name" label="Name" />
+            {may("usage:write") && (
+              <CheckField form={form} name="shared" label="For all users of the company" />
+            )}
+          </>
+        )}
+      </Form>
+    </Dialog>
+  );
+}

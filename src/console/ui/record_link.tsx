@@ -1,0 +1,22 @@
+import type { ComponentChildren } from "preact";
+import { BASE, findPage } from "../app/find_page.ts";
+import { me } from "../app/session.ts";
+
+/** The pages of records that others name; client users have their own of some. */
+const PATHS: Record<string, { path: string; my?: string }> = {
+  client: { path: "/clients" },
+  product: { path: "/products" },
+  subscription: { path: "/subscriptions", my: "/my/subscriptions" },
+  billing_model: { path: "/billing-models" },
+  billing_record: { path: "/bills", my: "/my/bills" },
+};
+
+/** The name of a record that leads to it, where who is signed in has its page. */
+export function RecordLink(props: { kind: string; id: number | null; children: ComponentChildren }) {
+  const { kind, id, children } = props;
+  const { path, my } = PATHS[kind] ?? {};
+  const base = me.value?.role === "client" ? my : path;
+  const href = `${BASE}${base}/${id}`;
+  if (base === undefined || id === null || findPage(href) === undefined) return <>{children}</>;
+  return <a href={href}>{children}</a>;
+}

@@ -1,0 +1,21 @@
+/** How long a lane is owned since its owner renewed that, by the records' clock. */
+export const OWNED_MS = 10_000;
+
+/** How long an owner trusts that it owns its lane since it sent the renewal, by its own clock: less, as clocks drift. */
+export const TRUSTED_MS = 9_000;
+
+/** The pause between renewals. */
+export const RENEWAL_MS = 3_000;
+
+/** How long a lane that one instance wants is free for that one alone. */
+export const WANTED_MS = 2_000;
+
+/**
+ * How many epochs an owner goes ahead of what is stored, where the rows say less: they were put back to an earlier time,
+ * and what owners since then sent may still be under way.
+ */
+export const AHEAD_EPOCHS = 1_000;
+
+/** How often a commit of unknown outcome is sent, and the pause before it is sent again. */
+export const COMMIT_TRIES = 3;
+export const COMMIT_RETRY_MS = 100;

@@ -1,0 +1,170 @@
+import type { EventFilter } from "../../port.ts";
+import type { SeriesGrouping, SeriesKey, SeriesQuery } from "../../series.ts";
+import { HOUR_MS } from "../../time_buckets.ts";
+import { whereSql } from "./filters.ts";
+import { keptHoursSql } from "./kept_hours.ts";
+import { cutTextSql, valueSql } from "./metadata_sql.ts";
+import { EVENT_SUMS, type GroupHours, hoursSql, SUMS_OF_SUMS } from "./rollup.ts";
+import { bucketsSql, type BucketSlices, bucketSlices, sliceSql } from "./series_slices.ts";
+import type { Parameters } from "../engine/sql.ts";
+
+// A series in SQL, in two steps. Its rows are sums by bucket and group; its answer are the rows of the top groups, of all
+// others together and of everything, in each bucket and over all.
+
+/** What rows are added up from: events, or sums by hour; with `kept` what stayed of removed events too. */
+export interface SeriesSource {
+  kind: "events" | "hours" | "kept";
+  groups?: GroupHours | undefined;
+}
+
+/** SQL of the rows: bucket, g0, g1, [subscription_id,] total, events, low, high and read. */
+export function rowsSql(
+  wanted: SeriesQuery,
+  filter: EventFilter,
+  source: SeriesSource,
+  parameters: Parameters,
+): string {
+  const { edges, group_by } = wanted;
+  const slices = bucketSlices(edges);
+  const sliced = slicedSql(wanted, filter, slices, source, parameters);
+  const labels = group_by.map((grouping, i) => labelsSql(grouping, i, parameters));
+  const groups = group_by.map((grouping, i) => `${groupSql(wanted, grouping, i, parameters)} AS g${i}`);
+  const columns = ["bucket", ...groups, ...(countsSubscriptions(wanted) ? ["subscription_id"] : [])];
+  return `SELECT ${columns.join(", ")}, ${SUMS_OF_SUMS}, sum(read) AS read
+    FROM (${bucketsSql(sliced, edges, slices, parameters)}) ${labels.join(" ")} GROUP BY ALL`;
+}
+
+/** SQL of sums by slice and by what the groups are made of. */
+function slicedSql(
+  wanted: SeriesQuery,
+  filter: EventFilter,
+  slices: BucketSlices,
+  { kind, groups }: SeriesSource,
+  parameters: Parameters,
+): string {
+  const is_by_subscription =
+    countsSubscriptions(wanted) || wanted.group_by.some(({ by }) => by === "subscription");
+  const columns = (at: string, valueOf: (key: string) => string) => [
+    `${sliceSql(at, slices)} AS slice`,
+    ...(is_by_subscription ? ["subscription_id"] : []),
+    ...wanted.group_by.flatMap((grouping, i) =>
+      grouping.by === "metadata" ? [`${valueOf(grouping.key)} AS value_${i}`] : [],
+    ),
+  ];
+  const ofHours = (hours: string) =>
+    `SELECT ${columns(`hour * ${HOUR_MS}`, () => "value").join(", ")}, ${SUMS_OF_SUMS}, count(*) AS read
+    FROM (${hours}) GROUP BY ALL`;
+  if (kind === "hours") return ofHours(hoursSql(filter, parameters, groups));
+  const of_events = columns("timestamp", (key) => valueSql(key, parameters));
+  const events = `SELECT ${of_events.join(", ")}, ${EVENT_SUMS}, count(*) AS read
+    FROM usage_events WHERE ${whereSql(filter, parameters)} GROUP BY ALL`;
+  return kind === "events" ? events : `${events} UNION ALL ${ofHours(keptHoursSql(filter, parameters))}`;
+}
+
+export function countsSubscriptions({ measure }: SeriesQuery): boolean {
+  return measure === "active_subscriptions";
+}
+
+/** SQL that joins the number that each subscription has, if it is grouped by these. */
+function labelsSql(grouping: SeriesGrouping, position: number, parameters: Parameters): string {
+  if (grouping.by === "metadata" || grouping.labels === undefined) return "";
+  const { labels } = grouping;
+  const name = `labels_${position}`;
+  // As texts: the driver builds lists value by value, which for a hundred thousand blocks the process.
+  const list = (values: Iterable<number>) =>
+    `unnest(string_split(${parameters.text([...values].join())}, ','))::BIGINT`;
+  const table =
+    labels.size === 0
+      ? "SELECT 0::BIGINT AS id, 0::BIGINT AS label LIMIT 0"
+      : `SELECT ${list(labels.keys())} AS id, ${list(labels.values())} AS label`;
+  return `LEFT JOIN (${table}) AS ${name} ON ${name}.id = subscription_id`;
+}
+
+function groupSql(
+  { max_key_length }: SeriesQuery,
+  grouping: SeriesGrouping,
+  position: number,
+  parameters: Parameters,
+): string {
+  if (grouping.by === "metadata") return cutTextSql(`value_${position}`, max_key_length, parameters);
+  return grouping.labels === undefined ? "subscription_id::BIGINT" : `labels_${position}.label`;
+}
+
+/** SQL of what a measure is, of sums: as text, and as what groups are ranked by. */
+const MEASURES_SQL: Record<SeriesQuery["measure"], { value: string; rank: string }> = {
+  units: { value: "total::VARCHAR", rank: "total DESC" },
+  events: { value: "events::VARCHAR", rank: "events DESC" },
+  mean: { value: "mean_millionths::VARCHAR", rank: "mean_millionths DESC" },
+  smallest: { value: "low::VARCHAR", rank: "low" },
+  largest: { value: "high::VARCHAR", rank: "high DESC" },
+  active_subscriptions: { value: "subscriptions::VARCHAR", rank: "subscriptions DESC" },
+};
+
+/**
+ * SQL of the answer, from a table of rows. Its rows are the place of a group, one more than there are for all others and
+ * null for everything; the bucket, null for all; the keys; the measure as text (a mean in millionths), null of nothing;
+ * the numbers of events, of what was read and of groups, the last two in the row of everything.
+ */
+export function answerSql(wanted: SeriesQuery, rows: string, parameters: Parameters): string {
+  const { group_by, measure, by_events, top, only } = wanted;
+  const names = group_by.map((_, i) => `g${i}`);
+  const { value } = MEASURES_SQL[measure];
+  const { rank } = MEASURES_SQL[by_events === true ? "events" : measure];
+  const places = only?.length ?? top;
+  const ranked =
+    only === undefined
+      ? `SELECT ${[...names, `row_number() OVER (ORDER BY ${[rank, ...names.map((name) => `${name} NULLS LAST`)].join(", ")})`].join(", ")} AS place
+        FROM (${measuredSql(wanted, names, `FROM ${rows} GROUP BY ALL`)})`
+      : `SELECT * FROM (${onlySql(group_by, only, parameters)})`;
+  const same = names.map((name) => `${rows}.${name} IS NOT DISTINCT FROM ranked.${name}`);
+  const placed =
+    names.length === 0
+      ? `SELECT 1 AS place, * FROM ${rows}`
+      : `SELECT coalesce(least(ranked.place, ${places + 1}), ${places + 1}) AS place, ${rows}.*
+        FROM ${rows} LEFT JOIN (${ranked}) AS ranked ON ${same.join(" AND ")}`;
+  const keys = names.map((name) => `any_value(${name}) AS ${name}`);
+  const sums = measuredSql(
+    wanted,
+    ["place", "bucket", ...keys, "sum(read)::BIGINT AS read"],
+    `FROM (${placed}) GROUP BY GROUPING SETS ((place, bucket), (place), (bucket), ())`,
+  );
+  const groups =
+    names.length === 0 ? "0" : `(SELECT count(*) FROM (SELECT 1 FROM ${rows} GROUP BY ${names.join(", ")}))`;
+  return `SELECT ${["place", "bucket", value, "events::BIGINT", "read", groups, ...names].join(", ")} FROM (${sums})`;
+}
+
+/** SQL of sums with all that a measure is computed from. */
+function measuredSql(wanted: SeriesQuery, columns: readonly string[], from: string): string {
+  const { measure } = wanted;
+  const subscriptions =
+    measure === "active_subscriptions" ? ["count(DISTINCT subscription_id) AS subscriptions"] : [];
+  const sums = `SELECT ${[...columns, SUMS_OF_SUMS, ...subscriptions].join(", ")} ${from}`;
+  if (measure !== "mean") return sums;
+  // Whole numbers: the engine would divide decimals as doubles.
+  return `SELECT *, if(events = 0, NULL, sign(millionths) * ((2 * abs(millionths) + events) // (2 * events)))
+      AS mean_millionths
+    FROM (SELECT *, replace(total::VARCHAR, '.', '')::HUGEINT AS millionths FROM (${sums}))`;
+}
+
+/** SQL of given groups, each with its place. */
+function onlySql(
+  group_by: readonly SeriesGrouping[],
+  only: readonly (readonly SeriesKey[])[],
+  parameters: Parameters,
+): string {
+  const columns = group_by.map(({ by }, i) => {
+    const type = by === "metadata" ? "VARCHAR" : "BIGINT";
+    return { name: `g${i}`, type };
+  });
+  const rowOf = (keys: readonly SeriesKey[], place: number) => [
+    ...columns.map(({ name, type }, i) => `${keySql(keys[i] ?? null, parameters)}::${type} AS ${name}`),
+    `${place} AS place`,
+  ];
+  if (only.length === 0) return `SELECT ${rowOf([], 0).join(", ")} LIMIT 0`;
+  return only.map((keys, i) => `SELECT ${rowOf(keys, i + 1).join(", ")}`).join(" UNION ALL ");
+}
+
+function keySql(key: SeriesKey, parameters: Parameters): string {
+  if (key === null) return "NULL";
+  return typeof key === "number" ? parameters.integer(key) : parameters.text(key);
+}

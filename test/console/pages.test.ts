@@ -1,0 +1,104 @@
+import { beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
+import { type PageRow, PAGES } from "../support/console/pages.ts";
+import { CLIENT_EMAIL, type Samples, seedCompany } from "../support/console/seed.ts";
+import { expectAccessible, expectNoOverflow, expectNoTrouble, settle } from "../support/console/walk.ts";
+import { type Tenant, useService } from "../support/harness.ts";
+
+// Every page in every state. PAGES is the console's own table, so that a new page is walked by itself.
+
+const service = useService({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
+const browser = useBrowser(service);
+
+let samples: Samples = {};
+let empty: Tenant & { client_email: string };
+
+beforeAll(async () => {
+  samples = await seedCompany(service, service);
+  const tenant = await service.addTenant({ timezone: "America/New_York", currency: "USD" });
+  const { body } = await tenant.api("POST", "/clients", { name: "Nobody's" });
+  const client_email = "client@example.org";
+  const user = { email: client_email, password: "correct horse battery", role: "client" };
+  await tenant.api("POST", "/users", { ...user, client_id: body.data.id });
+  empty = { ...tenant, client_email };
+});
+
+/** A page's address, with a record of the sample in it. */
+function addressOf({ path }: PageRow): string {
+  const values = samples[path] ?? {};
+  return `/console${path.replaceAll(/:(\w+)/g, (_, name: string) => String(values[name] ?? 1))}`;
+}
+
+const rows = (pages: readonly PageRow[]) => pages.map((row) => [row.path, row] as const);
+
+/** The first page of each area: their failures look alike, and are looked at once by axe. */
+const isFirstOfArea = ({ path }: PageRow) =>
+  PAGES.find((row) => row.path.split("/")[1] === path.split("/")[1])?.path === path;
+
+/** Loads the page again while every question is answered late and with an error, until it is asked to try again. */
+async function expectRecovery(page: Page, row: PageRow): Promise<void> {
+  let is_failing = true;
+  let asked = 0;
+  await page.route(/\/api\/v1\/(?!me$)/, async (route) => {
+    asked++;
+    if (!is_failing) return route.continue();
+    // Late enough that what is shown meanwhile is drawn.
+    await new Promise((resume) => setTimeout(resume, 200));
+    const headers = { "x-request-id": "request-of-this-test" };
+    await route.fulfill({ status: 500, headers, json: { error: "Internal error" } });
+  });
+  await page.reload();
+  const failure = page.getByRole("alert").first();
+  await page.locator("main h1").or(failure).first().waitFor();
+  if (asked === 0) return;
+  await failure.waitFor();
+  expect(await failure.textContent()).toContain("Internal error.Request request-of-this-test");
+  if (isFirstOfArea(row)) await expectAccessible(page);
+  is_failing = false;
+  const retry = page.getByRole("button", { name: "Try again", exact: true });
+  // One that is tried again with others is gone before it is clicked.
+  while ((await page.getByRole("alert").getByText("Internal error").count()) > 0)
+    await retry
+      .first()
+      .click({ timeout: 500 })
+      .catch(() => undefined);
+  await settle(page);
+}
+
+describeInBrowser("pages", () => {
+  test.each(rows(PAGES))("%s: with data, in the dark, at 320 px, failing", async (_, row) => {
+    const email = row.audience === "client" ? CLIENT_EMAIL : service.admin_email;
+    const { page, troubles } = await browser.openAs(email, addressOf(row));
+    await settle(page);
+    expect(await page.title()).not.toContain("no such page");
+    await expectAccessible(page);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await expectAccessible(page, ["color-contrast"]);
+    await page.setViewportSize({ width: 320, height: 800 });
+    await expectNoOverflow(page);
+    await expectRecovery(page, row);
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+
+  test("no two pages have the same key", () => {
+    for (const audience of ["company", "client"] as const) {
+      const mine = PAGES.filter((row) => row.audience === audience || row.audience === "any");
+      const keys = mine.flatMap(({ nav }) => (nav?.key === undefined ? [] : [nav.key]));
+      expect(keys).toEqual([...new Set(keys)]);
+    }
+  });
+
+  const lists = PAGES.filter(({ path }) => !path.includes(":"));
+  test.each(rows(lists))("%s: in an empty company", async (_, row) => {
+    const email = row.audience === "client" ? empty.client_email : empty.admin_email;
+    const { page, troubles } = await browser.openAs(email, addressOf(row));
+    await settle(page);
+    await expectAccessible(page);
+    await page.setViewportSize({ width: 320, height: 800 });
+    await expectNoOverflow(page);
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+});

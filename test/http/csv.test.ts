@@ -1,0 +1,83 @@
+import { parse } from "csv-parse/sync";
+import { describe, expect, test } from "bun:test";
+import { FLAT, useBilling } from "../billing/fixtures.ts";
+import type { Api, Json } from "../support/harness.ts";
+
+// Lists as CSV: the same rows as in JSON, read back by another library, and safe in a spreadsheet.
+
+const fixture = useBilling();
+
+async function table(api: Api, path: string): Promise<{ rows: Json[]; total: string | null }> {
+  const { status, body, headers } = await api("GET", path, undefined, { accept: "text/csv" });
+  expect([path, status, headers.get("content-type")]).toEqual([
+    path,
+    200,
+    "text/csv; charset=utf-8; header=present",
+  ]);
+  return { rows: parse(body, { columns: true, bom: false }), total: headers.get("x-total-count") };
+}
+
+/** A record as its row should be: records inside by dotted names, what is null empty, lists as JSON. */
+function flat(record: Json, path = ""): [string, string][] {
+  return Object.entries<Json>(record).flatMap(([name, value]): [string, string][] => {
+    const key = path + name;
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return flat(value, `${key}.`);
+    if (value === null) return [[key, ""]];
+    return [[key, typeof value === "string" ? value : JSON.stringify(value)]];
+  });
+}
+
+describe("Accept: text/csv", () => {
+  test("answers lists as CSV, each field in a column of its own", async () => {
+    fixture.clock.set("2026-03-01T00:00:00Z");
+    const company = await fixture.addCompany();
+    const { api } = company;
+    const id = await company.subscribe(FLAT, {
+      started_at: "2026-01-01T00:00:00Z",
+      name: 'A "quoted", name\nof two lines',
+    });
+    await company.subscribe(FLAT, { started_at: "2026-01-01T00:00:00Z" });
+    await company.run();
+    expect(await company.records(id)).toHaveLength(1);
+    for (const path of ["/clients", "/products", "/subscriptions", "/billing-records", "/events", "/users"]) {
+      const { data, meta } = (await api("GET", path)).body;
+      const { rows, total } = await table(api, path);
+      expect(total).toBe(String(meta?.total ?? data.length));
+      expect(rows).toHaveLength(data.length);
+      for (const [i, record] of data.entries())
+        for (const [key, value] of flat(record))
+          if (Object.hasOwn(rows[i], key)) expect([path, key, rows[i][key]]).toEqual([path, key, value]);
+    }
+    const { rows } = await table(api, "/subscriptions");
+    expect(rows[0]["client.name"]).toBe("Client");
+    expect(rows[0].name).toBe('A "quoted", name\nof two lines');
+    expect((await table(api, "/billing-records?limit=1")).total).toBe("2");
+  });
+
+  test("runs nothing in a spreadsheet, and leaves amounts below zero as they are", async () => {
+    const { api } = await fixture.addCompany();
+    const names = ["=1+1", "+1", "@SUM(A1)", "-1+1", "-2.50", "'quoted", "plain"];
+    for (const name of names) expect((await api("POST", "/clients", { name })).status).toBe(201);
+    const { rows } = await table(api, "/clients");
+    expect(rows.slice(1).map(({ name }) => name)).toEqual([
+      "'=1+1",
+      "'+1",
+      "'@SUM(A1)",
+      "'-1+1",
+      "-2.50",
+      "'quoted",
+      "plain",
+    ]);
+  });
+
+  test("is for lists: errors, records and what asks for JSON stay JSON", async () => {
+    const { api } = await fixture.addCompany();
+    const ask = (path: string, accept: string) => api("GET", path, undefined, { accept });
+    expect((await ask("/company", "text/csv")).body.data.name).toBeString();
+    expect((await ask("/clients?page=0", "text/csv")).body.details[0].path).toBe("/page");
+    expect((await ask("/clients", "application/json")).body.data).toBeArray();
+    const empty = await fixture.service.addTenant();
+    const { body } = await empty.api("GET", "/clients", undefined, { accept: "text/csv" });
+    expect(body).toBe("id,name,company_id,created_at,updated_at\r\n");
+  });
+});

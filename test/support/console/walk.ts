@@ -1,0 +1,52 @@
+import { expect } from "bun:test";
+import { readFileSync } from "node:fs";
+import type { Page } from "playwright-core";
+import type { Trouble } from "./browser.ts";
+
+const AXE = readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8");
+
+interface Violation {
+  id: string;
+  nodes: { html: string; failureSummary?: string }[];
+}
+
+const STANDARD = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** Holds a page to WCAG 2.2 AA, as far as axe-core can; `only` by some of its rules, where little can have changed. */
+export async function expectAccessible(page: Page, only?: readonly string[]): Promise<void> {
+  await page.evaluate(AXE);
+  const violations = await page.evaluate<Violation[]>(
+    `axe.run(document, { runOnly: ${JSON.stringify(only ?? STANDARD)}, rules: { region: { enabled: false } } }).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) })))`,
+  );
+  expect(
+    violations.map(
+      ({ id, nodes }) =>
+        `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary}`).join("\n")}`,
+    ),
+  ).toEqual([]);
+}
+
+/** Waits until the page is there and nothing is loading any more. */
+export async function settle(page: Page): Promise<void> {
+  await page.waitForSelector("h1");
+  // By locators: the page's policy allows no evaluation of texts.
+  const loading = page.locator(".skeleton, [aria-busy=true]");
+  while ((await loading.count()) > 0) await page.waitForTimeout(20);
+}
+
+/** No console error, no violation of the policy, no request to elsewhere. */
+export function expectNoTrouble(troubles: readonly Trouble[]): void {
+  expect(troubles).toEqual([]);
+}
+
+const WIDE = `document.documentElement.scrollWidth <= window.innerWidth ? [] : [...document.querySelectorAll("body *")].filter((element) => element.getBoundingClientRect().right > window.innerWidth + 1).slice(0, 5).map((element) => element.outerHTML.slice(0, 200))`;
+
+/** Nothing is wider than the window, once charts have taken their new size. */
+export async function expectNoOverflow(page: Page): Promise<void> {
+  let wide = await page.evaluate<string[]>(WIDE);
+  for (let tries = 0; wide.length > 0 && tries < 40; tries++) {
+    await page.waitForTimeout(50);
+    wide = await page.evaluate<string[]>(WIDE);
+  }
+  expect(wide).toEqual([]);
+}
