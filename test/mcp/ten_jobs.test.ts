@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { listUndispatched } from "../../src/webhooks/events/queries.ts";
 import { type Service, type Json, startService, TestClock } from "../support/harness.ts";
 import { CLIENTS, agentFor, type McpClient, tokensOf } from "../support/mcp_clients.ts";
 import { addWebhook, openReceiver, until } from "../support/webhook_receiver.ts";
@@ -56,6 +57,9 @@ async function failDeliveries(service: Service): Promise<void> {
   const api = await service.signIn(service.admin_email);
   const receiver = openReceiver();
   receiver.answer(() => new Response("gone", { status: 410 }));
+  // An endpoint hears of what waits when it is added, too: here only of its own two clients.
+  const isQuiet = async () => (await listUndispatched(service.deps.store.read, 1)).length === 0;
+  await until(isQuiet, "the events so far to be fanned out");
   const { id } = await addWebhook(api, receiver.url, ["client.created"]);
   const { url, event_types } = (await api("GET", `/webhooks/${id}`)).body.data;
   const failed = async () => (await api("GET", "/webhook-logs?status=failed")).body.data.length;
