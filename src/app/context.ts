@@ -31,6 +31,8 @@ export interface OperationMetadata {
   readonly waits_for_clock?: boolean;
   /** It signs somebody in, closes access or frees room: it goes on while the disk is almost full. Decision 0197. */
   readonly uses_reserve?: boolean;
+  /** It runs often, and writes nothing that limits and alerts go by. Decision 0269. */
+  readonly leaves_limits?: boolean;
   /** Fields of its input that no audit entry has: they may name a person. */
   readonly withholds?: readonly string[];
   /** It has an audit entry although it changes nothing, because it discloses much. */

@@ -51,6 +51,15 @@ export interface Spending {
   drop(subscription_id: number): void;
 }
 
+/** What is left to a subscription before something is to be told of it. */
+export interface Headroom {
+  /** Whether some is left still, at an instant; costs some microseconds. */
+  isLeft(now_ms: number): boolean;
+}
+
+/** The headroom of a company's subscriptions, by their id. */
+export type Headrooms = Map<number, Headroom>;
+
 /** Which subscriptions of companies alerts are to look at, and what this process knows to be told. Decision 0256. */
 export interface Changes {
   /** Notes that a subscription's usage, or what it comes to, has changed. */
@@ -59,6 +68,12 @@ export interface Changes {
   noteAll(company_id: number): void;
   /** Takes those that have changed, at most so many: what comes from here on is noted again. */
   take(company_id: number, count: number): number[];
+  /** Which of the subscriptions may have come to something: those without headroom. */
+  withoutHeadroom(company_id: number, ids: readonly number[], now_ms: number): number[];
+  /** What is noted of a company until its records may have changed: then it is another map. */
+  headroomsOf(company_id: number): Headrooms;
+  /** Notes that limits or alerts of a company may be others: nothing is known of headroom. */
+  forgetHeadroom(company_id: number): void;
   /**
    * Where looking at all subscriptions is to go on: after which id; undefined when it is not due. It is due again some time
    * after `now_ms`.

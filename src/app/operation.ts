@@ -69,6 +69,8 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
       ctx.refused(ctx, called.name, recorded_input);
     throw error;
   } finally {
+    if (mayChangeLimits(called) && "company_id" in ctx.actor)
+      ctx.limits.changes.forgetHeadroom(ctx.actor.company_id);
     const duration_ms = performance.now() - started;
     ctx.observe(called.name, outcome, duration_ms);
     ctx.log.debug({
@@ -90,6 +92,11 @@ function isAbort(ctx: Context, error: unknown): boolean {
 /** The input with local times, months and words for windows as instants. Errors: invalid. */
 function withInstants<I extends TSchema>(ctx: Context, schema: I, input: Static<I>): Promise<Static<I>> {
   return readInstants(schema, input, ctx.now, () => listZones(readTx(ctx)));
+}
+
+/** Whether a company may have other limits and alerts after it, of whatever kind it is: usage alone changes none. */
+function mayChangeLimits({ permission, leaves_limits = false }: OperationMetadata): boolean {
+  return permission.endsWith(":write") && permission !== "usage:write" && !leaves_limits;
 }
 
 /** Also what only reads may: its audit entry is all that it writes. */

@@ -32,10 +32,12 @@ export const LIMITS = {
   /** How long a look goes on, first at those that have changed, and how much of that all others have at least. */
   alert_look_ms: 1_500,
   alert_sweep_ms_at_least: 300,
+  /** How long a subscription that is far from its next threshold is not looked at for its usage: past the next sweep. */
+  headroom_ms: 600_000,
   /** How often alerts look at all subscriptions, since plans and limits change without usage. */
   alert_sweep_ms: 300_000,
   /** Values that are held against thresholds in one turn: some take a microsecond, others ten. */
-  alert_values: 250,
+  alert_values: 100,
   /** Values of a group key that a limit or an alert tells of in a window, and all that a company is told on a day. */
   alert_groups: 1_000,
   alert_firings_day: 1_000_000,

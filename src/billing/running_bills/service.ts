@@ -28,6 +28,7 @@ export const keepRunningBills = operation({
   name: "keep_running_bills",
   permission: "billing:write",
   unaudited: true,
+  leaves_limits: true,
   input: Nothing,
   output: Nothing,
   async run(ctx) {

@@ -2,7 +2,7 @@ import type { Context } from "../../app/context.ts";
 import type { Decimal } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import type { NewEvent } from "../../webhooks/events/model.ts";
-import type { WatchedTotals } from "../../usage_store/running_totals.ts";
+import type { Total, WatchedTotals } from "../../usage_store/running_totals.ts";
 import { LIMITS } from "../limits.ts";
 import type { Tally, TalliedSubscription } from "../totals/tallies.ts";
 import type { NewFiring } from "./firing_queries.ts";
@@ -29,6 +29,8 @@ interface Value {
 export interface Held {
   readonly scale: Scale;
   readonly values: Iterable<Value>;
+  /** Its only value as it is by now; null where it has several, or is not kept by each commit. */
+  readonly current: (() => Total) | null;
   readonly tellOf: (step: Step) => Pick<Reached, "type" | "told">;
 }
 
@@ -89,6 +91,7 @@ export function* heldTally(
     yield {
       scale: scaleOf(of, steps),
       values: per === null ? [{ ...totals.at(at_ms), group: null }] : totals.groupsAt(at_ms),
+      current: per === null ? () => totals.at(at_ms) : null,
       tellOf: ({ alert }) =>
         alert === null
           ? { type: "limit.reached", told: { feature: feature.code, hard } }
@@ -115,7 +118,8 @@ export function* heldSpending(
   ): Held => {
     const bounds = { start_ms: period.from_ms, end_ms: period.until_ms };
     const of = { subscription_id: id, counted, window: "month" as const, bounds, limit, per: null };
-    return { scale: scaleOf(of, steps), values: [{ quantity: value, certain: true, group: null }], tellOf };
+    const values = [{ quantity: value, certain: true, group: null }];
+    return { scale: scaleOf(of, steps), values, current: null, tellOf };
   };
   const ofAlerts = (on: "spend" | "forecast", period: Spending, value: Decimal): Held => {
     const steps = spend_alerts.filter((alert) => alert.on === on).flatMap(amountSteps);

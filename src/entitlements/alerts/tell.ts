@@ -12,7 +12,9 @@ import { recordEvents } from "../../webhooks/events/queries.ts";
 import { watchOf } from "../checks/limit_totals.ts";
 import { LIMITS } from "../limits.ts";
 import { type Tally, type TalliedSubscription, talliedOf } from "../totals/tallies.ts";
+import type { Headrooms } from "../../app/live_limits.ts";
 import { insertFirings } from "./firing_queries.ts";
+import { headroomOf } from "./headroom.ts";
 import {
   eventOf,
   type Held,
@@ -50,14 +52,15 @@ async function lookAtChanged(ctx: Context, company_id: number, until_ms: number)
   const again: number[] = [];
   try {
     do {
-      const ids = changes.take(company_id, LIMITS.watch_batch);
+      const ids = await takeToLookAt(ctx, company_id, until_ms);
       if (ids.length === 0) return;
       again.push(...ids);
       const left: number[] = [];
+      const headrooms = changes.headroomsOf(company_id);
       const chosen = { ids, ended_after: lateBy(ctx), limit: LIMITS.alert_batch };
       let looked_at = 0;
       for await (const page of talliedOf(ctx, chosen)) {
-        left.push(...(await look(ctx, company_id, page, until_ms)));
+        left.push(...(await look(ctx, company_id, page, until_ms, headrooms)));
         looked_at += LIMITS.alert_batch;
         if (performance.now() < until_ms) continue;
         left.push(...ids.slice(looked_at));
@@ -71,13 +74,30 @@ async function lookAtChanged(ctx: Context, company_id: number, until_ms: number)
   }
 }
 
+/** Takes those that may have come to something, some at a time; none when none is left. */
+async function takeToLookAt(
+  { limits: { changes }, now }: Context,
+  company_id: number,
+  until_ms: number,
+): Promise<number[]> {
+  const taken: number[] = [];
+  do {
+    const changed = changes.take(company_id, LIMITS.alert_values);
+    if (changed.length === 0) return taken;
+    taken.push(...changes.withoutHeadroom(company_id, changed, now.epochMilliseconds));
+    await nextTurn();
+  } while (taken.length < LIMITS.watch_batch && performance.now() < until_ms);
+  return taken;
+}
+
 async function lookAtAll(ctx: Context, company_id: number, until_ms: number): Promise<void> {
   const { changes } = ctx.limits;
   const after_id = changes.sweepAfter(company_id, ctx.now.epochMilliseconds);
   if (after_id === undefined) return;
+  const headrooms = changes.headroomsOf(company_id);
   const chosen = { after_id, ended_after: lateBy(ctx), limit: LIMITS.alert_batch };
   for await (const page of talliedOf(ctx, chosen)) {
-    for (const id of await look(ctx, company_id, page, until_ms)) changes.note(company_id, id);
+    for (const id of await look(ctx, company_id, page, until_ms, headrooms)) changes.note(company_id, id);
     const last = page.at(-1);
     if (last) changes.swept(company_id, last.subscription.id);
     if (performance.now() >= until_ms || ctx.background.is_stopping) return;
@@ -97,13 +117,18 @@ async function look(
   company_id: number,
   page: readonly TalliedSubscription[],
   until_ms: number,
+  headrooms: Headrooms,
 ): Promise<number[]> {
   const totals = totalsOf(ctx, company_id, await listZones(readTx(ctx)), page);
   const again: number[] = [];
   const telling = new Telling(ctx, company_id);
   for (const one of page) {
+    const { id } = one.subscription;
     const held = performance.now() < until_ms ? heldOf(ctx, one, totals) : null;
-    if (held === null || !(await telling.tellOf(held, until_ms))) again.push(one.subscription.id);
+    const is_done = held !== null && (await telling.tellOf(held, until_ms));
+    if (!is_done) again.push(id);
+    const headroom = is_done ? headroomOf(held, ctx.now.epochMilliseconds) : null;
+    if (headroom !== null) headrooms.set(id, headroom);
   }
   await telling.end();
   return again;

@@ -1,9 +1,10 @@
-import type { Changes } from "../../app/live_limits.ts";
+import type { Changes, Headrooms } from "../../app/live_limits.ts";
 import { LIMITS } from "../limits.ts";
 
 /** What is to be looked at of a company. */
 interface CompanyChanges {
   readonly changed: Set<number>;
+  headrooms: Headrooms;
   /** Looking at all goes on after this id; null: it is over. */
   after_id: number | null;
   /** When it was begun last. */
@@ -29,6 +30,22 @@ export class ChangedSubscriptions implements Changes {
 
   noteAll(company_id: number): void {
     this.#of(company_id).is_asked = true;
+    this.forgetHeadroom(company_id);
+  }
+
+  withoutHeadroom(company_id: number, ids: readonly number[], now_ms: number): number[] {
+    const { headrooms } = this.#of(company_id);
+    return ids.filter((id) => headrooms.get(id)?.isLeft(now_ms) !== true);
+  }
+
+  headroomsOf(company_id: number): Headrooms {
+    return this.#of(company_id).headrooms;
+  }
+
+  forgetHeadroom(company_id: number): void {
+    // What is being read of records as they were goes into the old one.
+    const known = this.#companies.get(company_id);
+    if (known !== undefined) known.headrooms = new Map();
   }
 
   take(company_id: number, count: number): number[] {
@@ -90,6 +107,7 @@ export class ChangedSubscriptions implements Changes {
     if (known !== undefined) return known;
     const company = {
       changed: new Set<number>(),
+      headrooms: new Map(),
       after_id: null,
       began_ms: 0,
       is_asked: true,

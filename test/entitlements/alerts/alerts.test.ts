@@ -1,5 +1,5 @@
 import { beforeAll, beforeEach, expect, test } from "bun:test";
-import { PER_UNIT } from "../../billing/fixtures.ts";
+import { FLAT, PER_UNIT } from "../../billing/fixtures.ts";
 import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { type Entitled, type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
@@ -128,6 +128,29 @@ test("limits: percents of each, in its window and for each group value; another 
   const last = (await told(id)).at(-1);
   expect([last?.threshold, last?.limit, last?.value]).toEqual(["80", "120", "101"]);
   expect(await events("limit.reached", one.id)).toHaveLength(2);
+});
+
+test("another limit holds from the next usage on, however far the one before was", async () => {
+  const one = await company.entitle(MONTHLY);
+  const other = await company.entitle(MONTHLY);
+  await runNamedJob(limits.service, "limits_watch");
+  await company.send(one.external, { usage: 20 });
+  await company.send(other.external, { usage: 24 });
+  await look();
+  expect(await events("limit.reached", one.id)).toEqual([]);
+  const path = `/subscriptions/${one.id}/entitlements/tokens`;
+  expect((await company.api("PUT", path, { limit: "21", window: "month" })).status).toBe(200);
+  await company.send(one.external, { usage: 1 });
+  await look();
+  expect(await events("limit.reached", one.id)).toHaveLength(1);
+  const roomier = await company.addModel({ ...FLAT, entitlements: [{ ...MONTHLY, limit: "25" }] });
+  const change = { new_billing_model_id: roomier, effective_at: "2026-03-10T12:00:00Z" };
+  const changed = await company.api("POST", `/subscriptions/${other.id}/billing-model-changes`, change);
+  expect(changed.status).toBe(200);
+  await runNamedJob(limits.service, "billing_model_changes");
+  await company.send(other.external, { usage: 1 });
+  await look();
+  expect(await events("limit.reached", other.id)).toHaveLength(1);
 });
 
 test("spend and forecast, in the subscription's currency, the period's last seconds too", async () => {
