@@ -46,6 +46,7 @@ export interface Spending {
   due(ids: readonly number[], now_ms: number): number[];
   /** What comes from now on is not in what is rated next. */
   begin(ids: readonly number[]): void;
+  /** Notes what was rated, unless it was dropped since it was begun. */
   put(subscription_id: number, spent: Spent): void;
   /** Forgets what was rated. */
   drop(subscription_id: number): void;

@@ -35,7 +35,8 @@ export class RatedSpending implements Spending {
   }
 
   put(subscription_id: number, spent: Spent): void {
-    this.#spent.set(subscription_id, spent);
+    // Its last limit may have been taken away while it was rated: usage is not heard of then.
+    if (this.#known.has(subscription_id)) this.#spent.set(subscription_id, spent);
   }
 
   drop(subscription_id: number): void {

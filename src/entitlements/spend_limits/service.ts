@@ -63,13 +63,15 @@ export const removeSpendLimit = operation({
   uses_reserve: true,
   input: ById,
   output: Nothing,
-  run: (ctx, { id }) =>
-    transaction(ctx, async (tx) => {
+  async run(ctx, { id }) {
+    const left = await transaction(ctx, async (tx) => {
       await currencyOf(tx, id);
       if (!(await queries.deleteSpendLimit(tx, id, setterOf(tx)))) throw notFound("Spend limit", id);
-      if ((await queries.listSpendLimits(tx, id)).length === 0) ctx.limits.spending.drop(id);
-      return {};
-    }),
+      return queries.listSpendLimits(tx, id);
+    });
+    if (left.length === 0) ctx.limits.spending.drop(id);
+    return {};
+  },
 });
 
 /**
