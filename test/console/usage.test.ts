@@ -261,6 +261,44 @@ describeInBrowser("usage explorer", () => {
     expectNoTrouble(other.troubles);
   });
 
+  test("a client's user explores, exports and saves what is its own client's alone", async () => {
+    const { data } = await service.api("GET", "/clients?search=Globex").then(({ body }) => body);
+    const [{ id: client_id }] = data;
+    const email = "globex@example.com";
+    const user = { email, password: PASSWORD, role: "client", client_id };
+    expect((await service.api("POST", "/users", user)).status).toBe(201);
+    const { page, troubles } = await browser.openAs(email, "/console/my/usage?range=2026-03");
+    const own = await expected({
+      range: { month: "2026-03" },
+      filters: [{ field: "client", op: "is", values: [String(client_id)] }],
+    });
+    expect(await total(page)).toBe(own);
+    expect(own).toBeLessThan(await expected({ range: { month: "2026-03" } }));
+    expect(await page.getByLabel("Group by").getByRole("option", { name: "Client" }).count()).toBe(0);
+    await page.getByLabel("Group by").selectOption("Subscription");
+    await page.getByRole("table", { name: "Groups" }).getByText("sub-Globex").waitFor();
+    await page.getByRole("button", { name: "Share", exact: true }).click();
+    const [file] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("menuitem", { name: "Events as NDJSON" }).click(),
+    ]);
+    const events = (await Bun.file(await file.path()).text()).trim().split("\n");
+    expect(events.reduce((sum, line) => sum + JSON.parse(line).usage, 0)).toBe(own);
+
+    await page.getByRole("button", { name: "Save view" }).click();
+    await page.getByRole("textbox", { name: "Name" }).fill("By subscription");
+    expect(await page.getByLabel("For all users of the company").count()).toBe(0);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("heading", { name: "By subscription" }).waitFor();
+    await page.getByRole("link", { name: "Usage events" }).click();
+    await page.getByText(`of ${DAYS * MODELS.length} events`).waitFor();
+    await page.getByRole("link", { name: "Saved views" }).click();
+    await page.getByRole("link", { name: "By subscription" }).click();
+    expect(await total(page)).toBe(own);
+    expect(new URL(page.url()).pathname).toBe("/console/my/usage");
+    expectNoTrouble(troubles);
+  });
+
   test("what the service refuses is said in place, and another question goes on", async () => {
     const { page, troubles } = await browser.openAs(service.admin_email, "/console/usage?range=never");
     await page.getByRole("alert").waitFor();

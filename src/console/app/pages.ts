@@ -293,6 +293,11 @@ export const PAGES: readonly Page[] = [
     ["/my/bills", "Bills", "billing:read", "MyBillsPage", { nav: { group: "", icon: "bills", key: "b" } }],
     ["/my/bills/:id", "Bill", "billing:read", "MyBillPage"],
   ]),
+  ...pagesOf(usage, "client", [
+    ["/my/usage", "Usage", "usage:read", "MyExplorerPage", { nav: { group: "", icon: "usage", key: "e" } }],
+    ["/my/usage/events", "Usage events", "usage:read", "MyEventsPage"],
+    ["/my/usage/views", "Saved views", "usage:read", "MyViewsPage"],
+  ]),
   ...pagesOf(forms, "client", [
     ["/my/forms", "Forms", "forms:read", "MyFormsPage", { nav: { group: "", icon: "forms", key: "f" } }],
     ["/my/forms/new", "New form", "forms:write", "NewFormPage"],

@@ -83,6 +83,7 @@ function Parts({ of }: { of: SubscriptionDetail }) {
             ["Product", of.product.name],
             ["Plan", of.billing_model.name],
             ["Id for usage events", <code>{of.external_subscription_id}</code>],
+            ["Usage", <a href={`${BASE}/my/usage?subscription=${of.id}`}>Explore usage</a>],
             ["Started", <Time at={of.started_at} />],
             ["Ends", <Time at={of.ends_at} />],
           ]}

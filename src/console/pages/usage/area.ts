@@ -1,2 +1,2 @@
-export { EventsPage, ExplorerPage } from "./explorer_page.tsx";
-export { ViewsPage } from "./views_page.tsx";
+export { EventsPage, ExplorerPage, MyEventsPage, MyExplorerPage } from "./explorer_page.tsx";
+export { MyViewsPage, ViewsPage } from "./views_page.tsx";

@@ -18,3 +18,20 @@ export function EventsPage() {
     />
   );
 }
+
+/** The same for a client's users, of their client's usage. */
+export function MyExplorerPage() {
+  return <Explorer title="Usage" whose="mine" path="/my/usage" tabs={<UsageTabs at="/my/usage" />} />;
+}
+
+export function MyEventsPage() {
+  return (
+    <Explorer
+      title="Usage events"
+      whose="mine"
+      path="/my/usage"
+      shows="events"
+      tabs={<UsageTabs at="/my/usage/events" />}
+    />
+  );
+}

@@ -5,7 +5,7 @@ import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
-import { COMPANY_CALLS } from "../../ui/explorer/calls.ts";
+import { callsOf, type ExplorerCalls, type Whose } from "../../ui/explorer/calls.ts";
 import { exploredOf } from "../../ui/explorer/question.ts";
 import { mayChange, viewUrl } from "../../ui/explorer/views.tsx";
 import { fieldName, filterText, MEASURE_NAMES, rangeName } from "../../ui/explorer/words.ts";
@@ -20,30 +20,41 @@ import { ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { UsageTabs } from "./tabs.tsx";
 
-const { views, updateView, deleteView } = COMPANY_CALLS;
-const EXPLORER = `${BASE}/usage`;
-
 /** Questions of the explorer that somebody saved. */
 export function ViewsPage() {
+  return <Views whose="company" path="/usage" />;
+}
+
+/** Those of a client's user. */
+export function MyViewsPage() {
+  return <Views whose="mine" path="/my/usage" />;
+}
+
+function Views({ whose, path }: { whose: Whose; path: string }) {
+  const calls = callsOf(whose);
+  const { views, deleteView } = calls;
+  const explorer = `${BASE}${path}`;
   const query = useQuery();
   const loaded = useAnswer(views, query.input(["search", "shared"]));
   const [renaming, setRenaming] = useState<UsageView>();
   const [deleting, setDeleting] = useState<UsageView>();
   return (
-    <Page title="Saved views" intro="Questions to ask again: your own, and those shared with the company.">
-      <UsageTabs at="/usage/views" />
+    <Page title="Saved views" intro={INTROS[whose]}>
+      <UsageTabs at={`${path}/views`} />
       <Section title="Views">
         <Filters query={query}>
           <SearchFilter query={query} name="search" label="Name" />
-          <SelectFilter
-            query={query}
-            name="shared"
-            label="Whose"
-            choices={[
-              { value: "true", label: "Shared" },
-              { value: "false", label: "Only mine" },
-            ]}
-          />
+          {whose === "company" && (
+            <SelectFilter
+              query={query}
+              name="shared"
+              label="Whose"
+              choices={[
+                { value: "true", label: "Shared" },
+                { value: "false", label: "Only mine" },
+              ]}
+            />
+          )}
         </Filters>
         <ListTable
           label="Saved views"
@@ -55,7 +66,7 @@ export function ViewsPage() {
               title: "Name",
               cell: (view) => (
                 <>
-                  <a href={viewUrl(EXPLORER, view)}>{view.name}</a> {view.shared && <Badge>shared</Badge>}
+                  <a href={viewUrl(explorer, view)}>{view.name}</a> {view.shared && <Badge>shared</Badge>}
                   <div class="soft">{summaryOf(view)}</div>
                 </>
               ),
@@ -74,14 +85,14 @@ export function ViewsPage() {
           empty={
             <Empty
               title="No saved views yet"
-              action={<LinkButton href={EXPLORER}>Open the explorer</LinkButton>}
+              action={<LinkButton href={explorer}>Open the explorer</LinkButton>}
             >
               Ask the explorer something that you will want to know again, and save it there.
             </Empty>
           }
         />
       </Section>
-      {renaming && <Renaming view={renaming} onClose={() => setRenaming(undefined)} />}
+      {renaming && <Renaming calls={calls} view={renaming} onClose={() => setRenaming(undefined)} />}
       {deleting && (
         <Confirm
           title={`Delete “${deleting.name}”?`}
@@ -99,6 +110,11 @@ export function ViewsPage() {
   );
 }
 
+const INTROS: Record<Whose, string> = {
+  company: "Questions to ask again: your own, and those shared with the company.",
+  mine: "Questions to ask again, saved by you.",
+};
+
 /** What a view asks, in words. */
 function summaryOf({ question }: UsageView): string {
   const { measure, by, filters, range } = exploredOf(question);
@@ -107,7 +123,8 @@ function summaryOf({ question }: UsageView): string {
   return `${MEASURE_NAMES[measure]}${grouped}, ${rangeName(range, undefined).toLowerCase()}${conditions}`;
 }
 
-function Renaming({ view, onClose }: { view: UsageView; onClose: () => void }) {
+function Renaming(props: { calls: ExplorerCalls; view: UsageView; onClose: () => void }) {
+  const { calls, view, onClose } = props;
   const { id, question, chart } = view;
   return (
     <Dialog title="Rename or share" onClose={onClose}>
@@ -115,7 +132,7 @@ function Renaming({ view, onClose }: { view: UsageView; onClose: () => void }) {
         schema="UpdateUsageView"
         act="Save"
         initial={{ name: view.name, shared: view.shared }}
-        submit={(values, key) => write(updateView, { ...values, id, question, chart }, { key })}
+        submit={(values, key) => write(calls.updateView, { ...values, id, question, chart }, { key })}
         onDone={onClose}
         onCancel={onClose}
       >

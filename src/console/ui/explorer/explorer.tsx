@@ -81,7 +81,7 @@ function Exploring(props: ExplorerProps & { address: ExploredAddress }) {
         <TopBar {...{ of, asked, calls, set }} />
         <QuestionPanel {...{ of, fields, calls, set }} />
         <div class="explore-answer">
-          <Answer {...{ asked, of, set, eventsUrl }} is_low={shows === "events"}>
+          <Answer {...{ asked, of, set, eventsUrl, whose }} is_low={shows === "events"}>
             {({ data }, colours) =>
               shows === "events" ? (
                 <EventList {...{ of, data, calls, set }} />
@@ -154,10 +154,11 @@ function Answer(props: {
   of: Explored;
   set: (changes: Partial<Explored>) => void;
   eventsUrl: (of: Explored) => string;
+  whose: Whose;
   is_low: boolean;
   children: Below;
 }) {
-  const { asked, of, set, eventsUrl, is_low, children } = props;
+  const { asked, of, set, eventsUrl, whose, is_low, children } = props;
   const { frame, failure, is_old, is_loading, reload } = asked;
   const shows_failure = failure !== undefined && !is_loading && failure.status !== 401;
   if (frame === undefined) {
@@ -168,7 +169,7 @@ function Answer(props: {
     <>
       {shows_failure && <FailureNotice failure={failure} onRetry={reload} />}
       <div class={is_old ? "dimmed" : undefined} aria-busy={is_loading}>
-        <Shown {...{ frame, of, set, eventsUrl, is_low, children }} />
+        <Shown {...{ frame, of, set, eventsUrl, whose, is_low, children }} />
       </div>
     </>
   );
@@ -179,13 +180,14 @@ function Shown(props: {
   of: Explored;
   set: (changes: Partial<Explored>) => void;
   eventsUrl: (of: Explored) => string;
+  whose: Whose;
   is_low: boolean;
   children: Below;
 }) {
-  const { frame, of, set, eventsUrl, is_low, children } = props;
+  const { frame, of, set, eventsUrl, whose, is_low, children } = props;
   const colours = useColours(frame.data, of.by);
   const kind = chartOf(of);
-  if (frame.meta.matched === 0 && frame.is_last) return <NoEvents of={of} set={set} />;
+  if (frame.meta.matched === 0 && frame.is_last) return <NoEvents {...{ of, set, whose }} />;
   return (
     <>
       <section class="card" aria-label="Chart">
@@ -217,7 +219,7 @@ function ChartKinds({ of, kind, set }: { of: Explored; kind: ChartKind; set: Bar
   );
 }
 
-function NoEvents({ of, set }: { of: Explored; set: BarProps["set"] }) {
+function NoEvents({ of, set, whose }: { of: Explored; set: BarProps["set"]; whose: Whose }) {
   const is_filtered = of.filters.length > 0 || of.min !== "" || of.max !== "";
   return (
     <Empty
@@ -236,11 +238,14 @@ function NoEvents({ of, set }: { of: Explored; set: BarProps["set"] }) {
           )}
         </>
       }
-      curl={`curl ${location.origin}/api/v1/usage/events -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
-  -d '{"external_subscription_id": "…", "usage": 1250, "metadata": {"model": "large"}}'`}
+      {...(whose === "company" && { curl: SEND })}
     >
-      Usage events are amounts that subscriptions used, each at an instant: send them as they happen, or
-      import a file.
+      {whose === "company"
+        ? "Usage events are amounts that subscriptions used, each at an instant: send them as they happen, or import a file."
+        : "Usage events are amounts that your subscriptions used, each at an instant."}
     </Empty>
   );
 }
+
+const SEND = `curl ${location.origin}/api/v1/usage/events -H "Authorization: Bearer $TOKEN" -H "Content-Type: application/json" \\
+  -d '{"external_subscription_id": "…", "usage": 1250, "metadata": {"model": "large"}}'`;
