@@ -1,4 +1,5 @@
 import { SHARED_LIMITS } from "./limits.ts";
+import type { Sums } from "./schema.ts";
 
 /** A requested page: 1-based number, `limit` rows. */
 export interface PageQuery {
@@ -43,15 +44,16 @@ export async function listPage<T>(
   return pagedList(query, SHARED_LIMITS.page_limit_default, find);
 }
 
-/** Answers one page of a list that always has pages, with `meta`. */
+/** Answers one page of a list that always has pages, with `meta`, and the sums of all rows where `find` has them. */
 export async function pagedList<T>(
   query: PageQuery,
   default_limit: number,
-  find: (slice: Slice) => Promise<{ rows: T[]; total: number }>,
-): Promise<{ data: T[]; meta: PageMeta }> {
+  find: (slice: Slice) => Promise<{ rows: T[]; total: number; sums?: Sums }>,
+): Promise<{ data: T[]; meta: PageMeta & { sums?: Sums } }> {
   const { page = 1, limit = default_limit } = query;
-  const { rows, total } = await find({ limit, offset: (page - 1) * limit });
-  return { data: rows, meta: pageMeta(page, limit, total) };
+  const { rows, total, sums } = await find({ limit, offset: (page - 1) * limit });
+  const meta = pageMeta(page, limit, total);
+  return { data: rows, meta: sums === undefined ? meta : { ...meta, sums } };
 }
 
 function pageMeta(page: number, limit: number, total: number): PageMeta {

@@ -133,6 +133,17 @@ export const PageMeta = Type.Object(
   { title: "PageMeta" },
 );
 
+/** What all rows of a list come to, not those of its page alone: one sum a currency. */
+const Sums = Type.Array(
+  Type.Object({
+    currency: Type.String(),
+    amount: Type.String({ description: "a decimal such as 120.50" }),
+    rows: Type.Integer({ description: "how many rows it is of" }),
+  }),
+  { title: "Sums", description: "with sums=true: of all rows that match, by currency" },
+);
+export type Sums = Static<typeof Sums>;
+
 /** A list response: `meta` only where a page was requested. */
 export function listed<T extends TSchema>(item: T) {
   return Type.Object({ data: Type.Array(item), meta: Type.Optional(PageMeta) });
@@ -142,6 +153,20 @@ export function listed<T extends TSchema>(item: T) {
 export function paged<T extends TSchema>(item: T) {
   return Type.Object({ data: Type.Array(item), meta: PageMeta });
 }
+
+/** As `paged`, with the sums of all rows where they are asked for. */
+export function pagedWithSums<T extends TSchema>(item: T) {
+  const meta = Type.Object(
+    { ...PageMeta.properties, sums: Type.Optional(Sums) },
+    { title: "PageMetaWithSums" },
+  );
+  return Type.Object({ data: Type.Array(item), meta });
+}
+
+/** Whether a list is asked for the sums of all its rows. */
+export const sumsField = {
+  sums: Type.Optional(Type.Boolean({ description: "true: meta.sums, of all rows that match" })),
+};
 
 /** The input of an operation on one record. */
 export const ById = strict({ id: Id });

@@ -1,5 +1,8 @@
 /** Hard limits of loan applications, documents and consents. */
 export const LIMITS = {
+  /** Applications that are looked at for what they lack, and how many of them in one turn. */
+  loan_applications_looked_at: 5_000,
+  loan_applications_in_a_step: 100,
   loan_tenor_months: 600,
   loan_code_length: 50,
   loan_purpose_length: 200,

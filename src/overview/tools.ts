@@ -1,10 +1,12 @@
 import { Type } from "@sinclair/typebox";
 import { call } from "../app/operation.ts";
 import { listCredits } from "../billing/credits/list_credits.ts";
+import { listRunningBills } from "../billing/running_bills/service.ts";
 import { reportRevenue } from "../billing/revenue/service.ts";
 import { client_id } from "../billing/tools.ts";
 import { rangeFields } from "../core/instants.ts";
 import { oneOf } from "../core/schema.ts";
+import { decode } from "../core/validate.ts";
 import { data } from "../http/responses.ts";
 import { page, rejectUnused } from "../mcp/params.ts";
 import { tool } from "../mcp/tool.ts";
@@ -17,15 +19,15 @@ const getFigures = tool({
   name: "billing_get_figures",
   title: "Get the figures of the company",
   description:
-    "kind revenue: what was billed, by currency, of periods that begin in month, relative, or from and to, summed by interval and group. kind credits: the credits of this month of all subscriptions, those first that have used most; runs_out_on is the day on which they run out at this rate. kind attention: what needs a person, such as failed bills, debits and webhooks, credits used up, applications that wait.",
-  operations: [reportRevenue, listCredits, getAttention],
+    "kind revenue: what was billed, by currency, of periods that begin in month, relative, or from and to, summed by interval and group. kind credits: the credits of this month of all subscriptions, those first that have used most; runs_out_on is the day on which they run out at this rate. kind running: what periods that run come to so far, by group_by client, product or subscription. kind attention: what needs a person, such as failed bills, debits and webhooks, credits used up, applications that wait.",
+  operations: [reportRevenue, listCredits, listRunningBills, getAttention],
   input: {
-    kind: describe(oneOf(["revenue", "credits", "attention"]), "Which figures"),
+    kind: describe(oneOf(["revenue", "credits", "running", "attention"]), "Which figures"),
     ...rangeFields,
     from: describe(rangeFields.from, "Of revenue: the first instant"),
     to: describe(rangeFields.to, "The end, not included"),
     interval: describeOnly(interval, "Of revenue; default month"),
-    group_by: describeOnly(group_by, "Of revenue: rows beside the totals"),
+    group_by: describeOnly(group_by, "Of revenue and running: rows beside the totals"),
     client_id: Type.Optional(describe(client_id, "Of credits: one client's")),
     ...page,
   },
@@ -37,6 +39,12 @@ const getFigures = tool({
     };
     if (kind !== "credits") rejectUnused(`kind ${kind}`, { client_id: client });
     if (kind === "revenue") return data(call(ctx, reportRevenue, { ...report, ...paging }));
+    if (kind === "running") {
+      const { group_by: by, ...unused } = report;
+      rejectUnused("kind running", unused);
+      const grouped = by === undefined ? {} : { group_by: by };
+      return data(call(ctx, listRunningBills, decode(listRunningBills.input, { ...grouped, ...paging })));
+    }
     rejectUnused(`kind ${kind}`, report);
     if (kind === "credits")
       return call(ctx, listCredits, {

@@ -92,7 +92,7 @@ import {
   lendingWebhookLogRoutes,
   webhookLogRoutes,
 } from "../webhooks/deliveries/routes.ts";
-import { webhookRoutes } from "../webhooks/endpoints/routes.ts";
+import { lenderWebhookRoutes, lendingWebhookRoutes, webhookRoutes } from "../webhooks/endpoints/routes.ts";
 import { alertRoutes } from "../entitlements/alerts/routes.ts";
 import { checkRoutes } from "../entitlements/checks/routes.ts";
 import { entitlementRoutes, myEntitlementRoutes } from "../entitlements/grants/routes.ts";
@@ -272,6 +272,8 @@ const loans = (deps: Deps) =>
     .use(lendingConsentDefinitionRoutes(deps))
     .use(lenderConsentRoutes(deps))
     .use(lendingConsentRoutes(deps))
+    .use(lenderWebhookRoutes(deps))
+    .use(lendingWebhookRoutes(deps))
     .use(lenderWebhookLogRoutes(deps))
     .use(lendingWebhookLogRoutes(deps))
     .use(agentProgramRoutes(deps))

@@ -31,6 +31,8 @@ export const LIMITS = {
   webhook_due_endpoints: 1_000,
   /** How long a shutdown waits for attempts under way. */
   webhook_drain_ms: 3_000,
+  /** Messages that one request sends again. */
+  webhook_redelivered: 1_000,
   /** How long an old secret signs besides the new one, and how many secrets sign at once. */
   webhook_secret_hours: 24,
   webhook_secrets: 5,

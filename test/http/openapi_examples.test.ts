@@ -42,6 +42,7 @@ const ORDER: [method: string, path: string, values?: Record<string, string>][] =
   ["post", "/billing-models/quote"],
   ["post", "/billing-model-migrations"],
   ["post", "/simulations"],
+  ["post", "/webhook-logs/redeliver"],
 ];
 
 /** Requests whose answers are shown, once everything above was sent and billed. */

@@ -30,12 +30,26 @@ describe("sort", () => {
     for (const [i, name] of NAMES.entries()) {
       fixture.clock.set(`2026-03-01T0${9 - i}:00:00Z`);
       for (const path of ["/clients", "/products"]) await api("POST", path, { name });
+      const code = `c${9 - i}`;
+      await company.addModel({ ...FLAT, name });
+      const made = [
+        await api("POST", "/meters", { code, name, aggregation: "sum" }),
+        await api("POST", "/features", { code, name, kind: "switch" }),
+        await api("POST", "/add-ons", { code, name, currency: "USD", charge: { type: "fixed", price: "5" } }),
+        await api("POST", "/users", { email: `${code}@example.com`, name, role: "analyst" }),
+      ];
+      expect(made.map(({ status, body }) => [status, body.error])).toEqual(made.map(() => [201, undefined]));
       await company.subscribe(model, { name, started_at: `2026-0${(i % 3) + 1}-01T00:00:00Z` });
     }
     const fields = ["id", "name", "created_at"];
     const lists = {
       "/clients": fields,
       "/products": fields,
+      "/billing-models": fields,
+      "/meters": ["id", "name", "code", "created_at"],
+      "/features": ["id", "name", "code", "created_at"],
+      "/add-ons": ["id", "name", "code", "created_at"],
+      "/users": ["id", "email", "created_at"],
       "/subscriptions": ["id", "name", "external_subscription_id", "started_at", "created_at"],
     };
     for (const [path, names] of Object.entries(lists)) {

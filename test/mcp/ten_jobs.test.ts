@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { listUndispatched } from "../../src/webhooks/events/queries.ts";
+import { addDraft, addProgram, openLoans } from "../loans/applications/fixtures.ts";
 import { type Service, type Json, startService, TestClock } from "../support/harness.ts";
 import { CLIENTS, agentFor, type McpClient, tokensOf } from "../support/mcp_clients.ts";
-import { addWebhook, openReceiver, until } from "../support/webhook_receiver.ts";
+import { addWebhook, openReceiver, type Receiver, until } from "../support/webhook_receiver.ts";
 import { addUser, fillCompany, type FilledCompany } from "./fixtures.ts";
 
 // Ten everyday jobs, done by an agent from nothing but the list of tools: each by few calls, none of them refused.
@@ -36,24 +37,36 @@ function costing(agent: McpClient, cost: Cost) {
   };
 }
 
-/** A month's usage of many users, and a bill of March that is higher than February's. */
+/** A month's usage of many users. */
+const USED = Array.from({ length: 600 }, (_, i) => ({
+  external_subscription_id: i % 3 === 0 ? "acme-credits" : "acme-tokens",
+  timestamp: Date.UTC(2026, 3, 1 + (i % 17), 9),
+  usage: 1 + (i % 5),
+  metadata: { model: i % 2 === 0 ? "large" : "small", user: `user-${i % 23}` },
+}));
+
+/** What events come to, by a key of theirs: its units and how many they are. */
+function sumsBy(events: typeof USED, keyOf: (event: (typeof USED)[number]) => string) {
+  const sums = new Map<string, [units: number, events: number]>();
+  for (const event of events) {
+    const [units, count] = sums.get(keyOf(event)) ?? [0, 0];
+    sums.set(keyOf(event), [units + event.usage, count + 1]);
+  }
+  return sums;
+}
+
+/** The usage above, and a bill of March that is higher than February's. */
 async function goOn(service: Service, clock: TestClock): Promise<void> {
   clock.set("2026-04-18T12:00:00Z");
   const api = await service.signIn(service.admin_email);
-  const events = Array.from({ length: 600 }, (_, i) => ({
-    external_subscription_id: i % 3 === 0 ? "acme-credits" : "acme-tokens",
-    timestamp: Date.UTC(2026, 3, 1 + (i % 17), 9),
-    usage: 1 + (i % 5),
-    metadata: { model: i % 2 === 0 ? "large" : "small", user: `user-${i % 23}` },
-  }));
-  expect((await api("POST", "/usage/events", events)).status).toBe(201);
+  expect((await api("POST", "/usage/events", USED)).status).toBe(201);
   expect((await api("POST", "/billing-runs", {})).status).toBe(200);
   for (let i = 0; i < 60; i++) await api("POST", "/clients", { name: `Customer ${i}` });
   clock.set(NOW);
 }
 
 /** Two deliveries that failed: their endpoint was gone, was disabled, and is back. */
-async function failDeliveries(service: Service): Promise<void> {
+async function failDeliveries(service: Service): Promise<Receiver> {
   const api = await service.signIn(service.admin_email);
   const receiver = openReceiver();
   receiver.answer(() => new Response("gone", { status: 410 }));
@@ -69,7 +82,8 @@ async function failDeliveries(service: Service): Promise<void> {
     const revived = await api("PUT", `/webhooks/${id}`, { url, event_types, status: "active" });
     expect(revived.status).toBe(200);
   }
-  await receiver.stop();
+  receiver.answer(() => new Response("thanks"));
+  return receiver;
 }
 
 describe.each(CLIENTS)("with %s", (kind) => {
@@ -77,6 +91,8 @@ describe.each(CLIENTS)("with %s", (kind) => {
   const clock = new TestClock(NOW);
   let service: Service;
   let company: FilledCompany;
+  /** An application that lacks a document; the company's other one lacks none. */
+  let waiting: number;
   let ask: ReturnType<typeof costing>;
   const agents: McpClient[] = [];
 
@@ -89,6 +105,9 @@ describe.each(CLIENTS)("with %s", (kind) => {
   beforeAll(async () => {
     service = await startService({ clock, env });
     company = await fillCompany(service, clock);
+    const loans = await openLoans(service, service, "staging");
+    const program = await addProgram(loans, { required_documents: ["payslip"] });
+    waiting = (await addDraft(loans, program.id)).id;
     await goOn(service, clock);
     ask = await connect(service.admin_email);
   }, 180_000);
@@ -129,12 +148,28 @@ describe.each(CLIENTS)("with %s", (kind) => {
   });
 
   test("who are the top users of the large model, by day?", async () => {
-    const table = await ask("billing_search_usage", {
-      metadata: { model: "large" },
-      group_by: ["day", "metadata:user"],
-      relative: "this_month",
-    });
-    expect(JSON.stringify(table)).toContain("user-");
+    const asked = { metadata: { model: "large" }, relative: "this_month" };
+    const large = USED.filter(({ metadata }) => metadata.model === "large");
+    const day = ({ timestamp }: (typeof USED)[number]) =>
+      Temporal.Instant.fromEpochMilliseconds(timestamp).toString().slice(0, 10);
+    const table = await ask("billing_search_usage", { ...asked, group_by: ["day", "metadata:user"] });
+    expect(table.columns).toEqual(["day", "metadata:user", "total_usage", "event_count"]);
+    const by_both = sumsBy(large, (event) => `${day(event)} ${event.metadata.user}`);
+    for (const [of_day, user, ...sums] of table.rows)
+      expect([user, sums]).toEqual([user, by_both.get(`${of_day} ${user}`)]);
+    const total = large.reduce((sum, { usage }) => sum + usage, 0);
+    expect(table.total).toEqual({ groups: 23, total_usage: total, event_count: large.length });
+    const shown = table.rows.reduce((sum: number, row: Json) => sum + row[2], 0);
+    expect(shown + (table.others?.total_usage ?? 0)).toBe(total);
+    // A chart has a point for every day, also those without usage.
+    const days = await ask("billing_search_usage", { ...asked, group_by: "day" });
+    const by_day = sumsBy(large, day);
+    expect(days.rows).toEqual(
+      Array.from({ length: 20 }, (_, i) => {
+        const of_day = `2026-04-${String(i + 1).padStart(2, "0")}`;
+        return [of_day, ...(by_day.get(of_day) ?? [0, 0])];
+      }),
+    );
   });
 
   test("take MYR 120 a month from Farid at Maybank", async () => {
@@ -152,18 +187,27 @@ describe.each(CLIENTS)("with %s", (kind) => {
   });
 
   test("send the webhooks that failed again", async () => {
-    await failDeliveries(service);
-    const failed = await ask("billing_find_webhook_deliveries", { status: "failed" });
+    const receiver = await failDeliveries(service);
+    const failed = receiver.received.map(({ headers }) => headers["webhook-id"]);
     expect(failed).toHaveLength(2);
-    for (const { id: delivery_id } of failed) {
-      const again = await ask("billing_redeliver_webhook", { delivery_id });
-      expect(again.status).toBe("pending");
-    }
+    const again = await ask("billing_redeliver_webhook", {});
+    expect(again).toMatchObject({ redelivered: 2, passed_over: 0 });
+    const calls = await receiver.calls(4);
+    expect(calls.slice(2).map(({ headers }) => headers["webhook-id"])).toEqual(failed);
+    const left = async () => {
+      const api = await service.signIn(service.admin_email);
+      return (await api("GET", "/webhook-logs?status=succeeded")).body.data.length;
+    };
+    await until(async () => (await left()) === 2, "both to have arrived");
+    expect(await ask("billing_find_webhook_deliveries", { status: "failed" })).toEqual([]);
+    await receiver.stop();
   });
 
   test("which applications wait for documents?", async () => {
-    const applications = await ask("loan_find_applications", { environment: "staging", status: "draft" });
-    expect(applications.map(({ id }: Json) => id)).toEqual([company.application]);
+    const applications = await ask("loan_find_applications", { environment: "staging", missing: "document" });
+    expect(applications.map(({ id, missing }: Json) => [id, missing])).toEqual([
+      [waiting, expect.arrayContaining([expect.objectContaining({ kind: "document" })])],
+    ]);
   });
 
   test("a client asks for its last and its running month, with the invoice", async () => {
@@ -176,6 +220,10 @@ describe.each(CLIENTS)("with %s", (kind) => {
     expect(Number(overview.running_charges.total)).toBeGreaterThan(0);
     const [bill] = await mine("billing_find_my_records", { record_id: overview.latest_records[0].id });
     expect(bill.lines[0]).toMatchObject({ kind: "usage", quantity: "121" });
+    const user = await service.signIn(email);
+    const invoice = (await user("GET", `/my/billing-records/${bill.id}/invoice`)).body;
+    expect(invoice).toContain("60.50");
+    for (const line of bill.lines) expect(invoice).toContain(line.amount);
   });
 
   test("what was the revenue of March, by product?", async () => {

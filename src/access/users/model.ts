@@ -1,7 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, Email, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import {
+  At,
+  Email,
+  Id,
+  Name,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  strict,
+  sortedBy,
+} from "../../core/schema.ts";
 
 const { password_length_min, password_length_max } = SHARED_LIMITS;
 
@@ -28,7 +39,11 @@ export const User = Type.Object(
 );
 export type User = Static<typeof User>;
 
-export const ListUsers = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListUsers = strict({
+  search: Type.Optional(Search),
+  sort: sortedBy(["id", "email", "created_at"]),
+  ...pageFields,
+});
 
 const name = Type.Optional(nullable(Name));
 const clientId = Type.Optional(nullable(Id));

@@ -5,7 +5,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing } from "../../store/expressions.ts";
 import { batchedRead } from "../../store/batched_read.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
@@ -26,10 +26,10 @@ const accountColumns = oncePerDialect((q) => {
   return { ...userColumns(q), password_hash, token_version };
 });
 
-export function listUsers(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+export function listUsers(tx: ReadTx, { search, sort }: { search?: string; sort?: string }, slice: Slice) {
   const t = tx.q.use(userTable);
   const where = and(inScope(tx), containing(t.email, search));
-  return listRows(tx.q, t, { columns: userColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: userColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 export function findUser(tx: ReadTx, id: number): Promise<User | undefined> {

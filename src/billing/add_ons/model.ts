@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, Name, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Id, Name, oneOf, pageFields, Search, strict, sortedBy } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { Charge, ChargeInput } from "../billing_models/charge_model.ts";
 import { Entitlement, EntitlementInput } from "../features/entitlement_model.ts";
@@ -41,6 +41,7 @@ export const ListAddOns = strict({
   search: Type.Optional(Search),
   code: Type.Optional(Code),
   currency: Type.Optional(Currency),
+  sort: sortedBy(["id", "name", "code", "created_at"]),
   ...pageFields,
 });
 export type ListAddOns = Static<typeof ListAddOns>;

@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { RowOf } from "../../store/row_of.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -29,12 +29,12 @@ export function addOnTermColumns(q: Reads) {
 /** Active add-ons by id, and how many there are in all. */
 export async function listAddOns(
   tx: ReadTx,
-  { search, ...filter }: Omit<ListAddOns, "page" | "limit">,
+  { search, sort, ...filter }: Omit<ListAddOns, "page" | "limit">,
   slice: Slice,
 ): Promise<{ rows: AddOn[]; total: number }> {
   const t = tx.q.use(addOnTable);
   const where = and(isActive(tx), containing(t.name, search), matching(t, filter));
-  const options = { columns: addOnColumns(tx.q), where, order: asc(t.id), slice };
+  const options = { columns: addOnColumns(tx.q), where, order: orderOf(t, sort), slice };
   const { rows, total } = await listRows(tx.q, t, options);
   return { rows: rows.map(toAddOn), total };
 }

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, Search, strict, sortedBy } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { DecimalInput, DecimalText, nullableDecimal } from "../decimals.ts";
 import { Entitlement, EntitlementInput } from "../features/entitlement_model.ts";
@@ -155,6 +155,7 @@ export const ListBillingModels = strict({
   plan_code: Type.Optional(Code),
   currency: Type.Optional(Currency),
   for_client_id: Type.Optional(Id),
+  sort: sortedBy(["id", "name", "created_at"]),
   ...pageFields,
 });
 

@@ -5,7 +5,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing, filterOnly, idIn } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { namedMeters, priceTermsOf } from "./price_terms.ts";
@@ -52,12 +52,12 @@ export function toBillingModel({
 /** Active billing models by id, and how many there are in all. */
 export async function listBillingModels(
   tx: ReadTx,
-  { search, ...filter }: Omit<ListBillingModels, "page" | "limit">,
+  { search, sort, ...filter }: Omit<ListBillingModels, "page" | "limit">,
   slice: Slice,
 ): Promise<{ rows: BillingModel[]; total: number }> {
   const t = tx.q.use(billingModelTable);
   const where = and(inScope(tx), containing(t.name, search), matching(t, filter));
-  const options = { columns: billingModelColumns(tx.q), where, order: asc(t.id), slice };
+  const options = { columns: billingModelColumns(tx.q), where, order: orderOf(t, sort), slice };
   const { rows, total } = await listRows(tx.q, t, options);
   return { rows: rows.map(toBillingModel), total };
 }

@@ -1,6 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict, textUpTo } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  Name,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  strict,
+  textUpTo,
+  sortedBy,
+} from "../../core/schema.ts";
 import { Code } from "../meters/model.ts";
 
 export const FEATURE_KINDS = ["switch", "limit", "value"] as const;
@@ -23,7 +34,11 @@ export const Feature = Type.Object(
 );
 export type Feature = Static<typeof Feature>;
 
-export const ListFeatures = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListFeatures = strict({
+  search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "code", "created_at"]),
+  ...pageFields,
+});
 
 const Description = textUpTo(SHARED_LIMITS.description_length);
 

@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { containing, textIn } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { findMeters } from "../meters/queries.ts";
@@ -17,10 +17,10 @@ const featureColumns = (q: Reads) => columnsOf(q.use(featureTable), Feature);
 type FeatureFields = Pick<Feature, "name" | "description" | "kind" | "meter_id">;
 
 /** Features by id, and how many there are in all. */
-export function listFeatures(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+export function listFeatures(tx: ReadTx, { search, sort }: { search?: string; sort?: string }, slice: Slice) {
   const t = tx.q.use(featureTable);
   const where = and(inScope(tx), containing(t.name, search));
-  return listRows(tx.q, t, { columns: featureColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: featureColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 export function findFeature(tx: ReadTx, id: number): Promise<Feature | undefined> {

@@ -1,7 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { InstantText } from "../../core/instants.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict, textUpTo } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  Name,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  strict,
+  textUpTo,
+  sortedBy,
+} from "../../core/schema.ts";
 import { AGGREGATIONS } from "../../usage_store/meter.ts";
 import { DecimalInput, DecimalText } from "../decimals.ts";
 import { LIMITS } from "../limits.ts";
@@ -96,7 +107,11 @@ const terms = {
 export const MeterTermsInput = strict({ aggregation: oneOf(AGGREGATIONS), ...terms });
 export type MeterTermsInput = Static<typeof MeterTermsInput>;
 
-export const ListMeters = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListMeters = strict({
+  search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "code", "created_at"]),
+  ...pageFields,
+});
 
 const Description = textUpTo(SHARED_LIMITS.description_length);
 

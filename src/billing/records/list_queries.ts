@@ -1,19 +1,22 @@
-import { and, asc, desc, eq, type SQL, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, type SQL, sql } from "drizzle-orm";
+import { type Amounts, sumAmounts } from "../../core/money.ts";
 import type { Slice } from "../../core/pagination.ts";
+import type { Sums } from "../../core/schema.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
-import { idIn, numberOf, within } from "../../store/expressions.ts";
+import { amountsOf, idIn, numberOf, within } from "../../store/expressions.ts";
 import { listRows, matching, rowsById } from "../../store/list_rows.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { BillingRecord, RecordFilter, RecordSort } from "./model.ts";
 import { inScope, ofSubscriptionsThat, recordColumns, toRecord } from "./queries.ts";
+import { recordSteps } from "./step_queries.ts";
 import { billingRecordTable } from "./tables.ts";
 
 /** Records without their lines, the last written first unless `sort` names another order, and how many there are. */
 export async function listRecords(
   tx: ReadTx,
-  { sort = "-id", ...filter }: RecordFilter & { sort?: RecordSort },
+  { sort, ...filter }: RecordFilter & { sort: RecordSort },
   slice: Slice,
 ): Promise<{ rows: BillingRecord[]; total: number }> {
   const t = tx.q.use(billingRecordTable);
@@ -33,6 +36,27 @@ export async function listRecords(
     rows.map(({ id }) => id),
   );
   return { rows: rows.flatMap(({ id }) => found.get(id) ?? []).map(toRecord), total };
+}
+
+/** What all records that match come to, by currency. */
+export async function sumRecords(tx: ReadTx, filter: RecordFilter): Promise<Sums> {
+  const t = tx.q.use(billingRecordTable);
+  const { currency } = t;
+  const billed: { currency: string; amounts: Amounts; rows: number }[] = [];
+  for await (const step of recordSteps(tx, and(inScope(tx), matches(tx, filter)))) {
+    const sums = { currency, amounts: amountsOf(t.totalCharges), rows: count() };
+    billed.push(...(await tx.q.select(sums).from(t).where(step).groupBy(currency)));
+  }
+  return [...Map.groupBy(billed, (one) => one.currency)]
+    .map(([of_currency, parts]) => ({
+      currency: of_currency,
+      amount: sumAmounts(
+        parts.map(({ amounts }) => amounts),
+        of_currency,
+      ),
+      rows: parts.reduce((all, { rows }) => all + rows, 0),
+    }))
+    .toSorted((a, b) => (a.currency < b.currency ? -1 : 1));
 }
 
 function orderOf({ q }: ReadTx, sort: RecordSort): SQL[] {

@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { rangeFields } from "../../core/instants.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
-import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict, sumsField } from "../../core/schema.ts";
 import { DecimalText } from "../decimals.ts";
 import { BillLine } from "../rating/bill_line.ts";
 import { Unmetered } from "../meters/unmetered.ts";
@@ -79,10 +79,11 @@ export const ListBillingRecords = strict({
   ...rangeFields,
   sort: sortedBy(["id", "billingStartAt", "totalCharges"]),
   with: Type.Optional(oneOf(["names"], "names: with those of subscription and client")),
+  ...sumsField,
   ...pageFields,
 });
 type ListBillingRecords = Static<typeof ListBillingRecords>;
-export type RecordFilter = Omit<ListBillingRecords, "sort" | "with" | "page" | "limit">;
+export type RecordFilter = Omit<ListBillingRecords, "sort" | "with" | "sums" | "page" | "limit">;
 export type RecordSort = NonNullable<ListBillingRecords["sort"]>;
 
 const UsageProof = Type.Object(

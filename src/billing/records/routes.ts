@@ -3,7 +3,7 @@ import { myRoutes, route, routes } from "../../http/route.ts";
 import { getBillingRecord, getInvoice, listBillingRecords, verifyBillingRecord } from "./service.ts";
 
 const ORDER =
-  "Newest first, unless sort says otherwise. from, to and month are about the start of the period; with=names adds the names of subscription and client. A record's lines are in its detail.";
+  "Newest first, unless sort says otherwise. from, to and month are about the start of the period; with=names adds the names of subscription and client, sums=true what all that match come to, by currency. A record's lines are in its detail.";
 
 const VERIFY =
   "Counts the events of each usage line that were stored when the record was written (expected) and compares them with the record (actual). Prices, amounts and sums are recalculated too; differences lists every field that is wrong. Usage that arrives later changes nothing.";

@@ -6,7 +6,7 @@ import { notFound, orNotFound } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { recordedPeriod } from "../../core/periods.ts";
-import { ById, paged } from "../../core/schema.ts";
+import { ById, pagedWithSums } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
@@ -17,7 +17,7 @@ import { findSubscription, listZones } from "../subscriptions/queries.ts";
 import { countAssertions, UsageCount } from "./count_usage.ts";
 import { invoicePage } from "./invoice_page.ts";
 import { BillingRecord, BillingRecordDetail, ListBillingRecords, Verification } from "./model.ts";
-import { listRecords, withNames } from "./list_queries.ts";
+import { listRecords, sumRecords, withNames } from "./list_queries.ts";
 import * as queries from "./queries.ts";
 import { differencesOf } from "./verify_amounts.ts";
 import { findTermsOf } from "./terms_of_lines.ts";
@@ -31,12 +31,16 @@ export const listBillingRecords = operation({
   name: "list_billing_records",
   permission: "billing:read",
   input: ListBillingRecords,
-  output: paged(BillingRecord),
-  run: (ctx, { page, limit, with: more, ...filter }) =>
+  output: pagedWithSums(BillingRecord),
+  run: (ctx, { page, limit, with: more, sums = false, sort = "-id", ...filter }) =>
     pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, async (slice) => {
       const tx = readTx(ctx);
-      const { rows, total } = await listRecords(tx, filter, slice);
-      return { rows: more === "names" ? await withNames(tx, rows) : rows, total };
+      const { rows, total } = await listRecords(tx, { ...filter, sort }, slice);
+      return {
+        rows: more === "names" ? await withNames(tx, rows) : rows,
+        total,
+        ...(sums ? { sums: await sumRecords(tx, filter) } : {}),
+      };
     }),
 });
 

@@ -1,15 +1,14 @@
-import { and, asc, count, desc, eq, gte, lt } from "drizzle-orm";
-import { interleave } from "../../core/chunk.ts";
+import { and, count, eq, gte, lt, type SQL } from "drizzle-orm";
 import type { Bounds } from "../../core/periods.ts";
 import type { Amounts } from "../../core/money.ts";
-import { earlier, instant, iso, type IsoInstant } from "../../core/time.ts";
+import { iso, type IsoInstant } from "../../core/time.ts";
 import { amountsOf, filterOnly, idIn } from "../../store/expressions.ts";
-import { findRow } from "../../store/list_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads } from "../../store/store.ts";
 import { clientTable } from "../../tenancy/clients/tables.ts";
 import { billingModelTable } from "../billing_models/tables.ts";
 import { productTable } from "../products/tables.ts";
+import { recordSteps } from "../records/step_queries.ts";
 import { billingRecordTable } from "../records/tables.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
 import type { RevenueGroup } from "./model.ts";
@@ -23,61 +22,33 @@ export interface Billed {
   readonly records: number;
 }
 
-/** So much is read in one go: an embedded database lets nobody else have a turn meanwhile. */
-const STEP = { hours: 31 * 24 };
-
 /** What the company billed for periods that begin in `[from, to)`, by currency, start and group. */
 export async function listBilled(
   tx: ReadTx,
   bounds: Bounds,
   group_by: RevenueGroup | undefined,
 ): Promise<Billed[]> {
+  const { q, scope } = tx;
+  const t = q.use(billingRecordTable);
+  const begun = and(
+    eq(t.company_id, scope.company_id),
+    gte(t.billingStartAt, iso(bounds.from)),
+    lt(t.billingStartAt, iso(bounds.to)),
+  );
   const billed: Billed[] = [];
-  for await (const steps of interleave(stepsOf(await withRecords(tx, bounds)), 1))
-    for (const step of steps) billed.push(...(await billedIn(tx, step, group_by)));
+  for await (const step of recordSteps(tx, begun)) billed.push(...(await billedIn(tx, step, group_by)));
   return billed;
 }
 
-/** The part of a range in which periods with records begin; null for none. */
-async function withRecords({ q, scope }: ReadTx, { from, to }: Bounds): Promise<Bounds | null> {
-  const t = q.use(billingRecordTable);
-  const where = and(
-    eq(t.company_id, scope.company_id),
-    gte(t.billingStartAt, iso(from)),
-    lt(t.billingStartAt, iso(to)),
-  );
-  const columns = { at: t.billingStartAt };
-  const first = await findRow(q, t, { columns, where, order: asc(t.billingStartAt), limit: 1 });
-  const last = await findRow(q, t, { columns, where, order: desc(t.billingStartAt), limit: 1 });
-  if (first === undefined || last === undefined) return null;
-  return { from: instant(first.at), to: instant(last.at).add({ milliseconds: 1 }) };
-}
-
-function stepsOf(bounds: Bounds | null): Bounds[] {
-  if (bounds === null) return [];
-  const steps: Bounds[] = [];
-  for (let { from } = bounds; Temporal.Instant.compare(from, bounds.to) < 0; ) {
-    const to = earlier(from.add(STEP), bounds.to);
-    steps.push({ from, to });
-    from = to;
-  }
-  return steps;
-}
-
 async function billedIn(
-  { q, scope }: ReadTx,
-  { from, to }: Bounds,
+  { q }: ReadTx,
+  where: SQL | undefined,
   group_by: RevenueGroup | undefined,
 ): Promise<Billed[]> {
   const t = q.use(billingRecordTable);
   const subscriptions = q.use(subscriptionTable);
   const { currency, billingStartAt } = t;
   const sums = { currency, billingStartAt, amounts: amountsOf(t.totalCharges), records: count() };
-  const where = and(
-    eq(t.company_id, scope.company_id),
-    gte(billingStartAt, iso(from)),
-    lt(billingStartAt, iso(to)),
-  );
   if (group_by === undefined) {
     const rows = await q.select(sums).from(t).where(where).groupBy(currency, billingStartAt);
     return rows.map((row) => ({ ...row, key: null }));

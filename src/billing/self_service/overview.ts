@@ -27,7 +27,7 @@ export async function readOverview(ctx: Context): Promise<ClientOverview> {
   });
   const sums = Map.groupBy(subscriptions, ({ currency }) => currency);
   const { plans: _, ...self_service } = await findSelfService(tx);
-  const last = await listRecords(tx, {}, { offset: 0, limit: 1 });
+  const last = await listRecords(tx, { sort: "-id" }, { offset: 0, limit: 1 });
   return {
     as_of: iso(ctx.now),
     totals: [...sums].map(([currency, rows]) => ({

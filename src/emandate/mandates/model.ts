@@ -13,6 +13,7 @@ import {
   Search,
   strict,
   trimmedText,
+  sortedBy,
 } from "../../core/schema.ts";
 import { CustomerName } from "../customers/model.ts";
 import { Amount, AmountAnswer, FREQUENCY_MODES } from "../products/model.ts";
@@ -172,6 +173,7 @@ export const ListMandates = strict({
   customer_id: Type.Optional(Id),
   product_id: Type.Optional(Id),
   search: Type.Optional(Search),
+  sort: sortedBy(["id", "next_collection_at", "bankscheme_txn_amount"]),
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });
 

@@ -5,7 +5,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow, insertRows } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, matching, orderOf } from "../../store/list_rows.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
@@ -32,13 +32,17 @@ export interface MandateFilter {
 /** Mandates, newest first, and how many there are in all. */
 export async function listMandates(
   tx: ReadTx,
-  filter: MandateFilter,
+  { sort = "-id", ...filter }: MandateFilter & { sort?: string },
   { limit, offset }: Slice,
 ): Promise<{ rows: Mandate[]; total: number }> {
   const t = tx.q.use(mandateTable);
   const customers = tx.q.use(emandateCustomerTable);
   const where = selected(tx, filter);
-  const rows = await selectMandates(tx.q).where(where).orderBy(desc(t.id)).limit(limit).offset(offset);
+  const rows = await selectMandates(tx.q)
+    .where(where)
+    .orderBy(...orderOf(t, sort))
+    .limit(limit)
+    .offset(offset);
   // The count joins the customer only for a search.
   const total =
     filter.search === undefined

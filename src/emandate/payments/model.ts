@@ -1,6 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmedText } from "../../core/schema.ts";
+import {
+  At,
+  Day,
+  Id,
+  nullable,
+  oneOf,
+  pageFieldsUpTo,
+  strict,
+  trimmedText,
+  sumsField,
+  sortedBy,
+} from "../../core/schema.ts";
 import { Amount, AmountAnswer } from "../products/model.ts";
 
 /** The states of a payment. See docs/emandate.md#states. */
@@ -76,6 +87,8 @@ export const ListMandatePayments = strict({
   mandate_id: Type.Optional(Id),
   from: Type.Optional(Day),
   to: Type.Optional(Day),
+  sort: sortedBy(["id", "due_date", "amount"]),
+  ...sumsField,
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });
 

@@ -6,7 +6,7 @@ import { AppError, invalid, orNotFound } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { pagedList } from "../../core/pagination.ts";
-import { ById, paged } from "../../core/schema.ts";
+import { ById, pagedWithSums } from "../../core/schema.ts";
 import { instant } from "../../core/time.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
@@ -27,11 +27,13 @@ export const listMandatePayments = operation({
   name: "list_mandate_payments",
   permission: "emandate:read",
   input: ListMandatePayments,
-  output: paged(MandatePayment),
-  run: (ctx, { page, limit, ...filter }) =>
-    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
-      queries.listPayments(readTx(ctx), filter, slice),
-    ),
+  output: pagedWithSums(MandatePayment),
+  run: (ctx, { page, limit, sort, sums = false, ...filter }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, async (slice) => {
+      const tx = readTx(ctx);
+      const listed = await queries.listPayments(tx, { ...filter, ...(sort ? { sort } : {}) }, slice);
+      return sums ? { ...listed, sums: await queries.sumPayments(tx, filter) } : listed;
+    }),
 });
 
 /** Finds one payment with its attempts. Errors: not_found. */

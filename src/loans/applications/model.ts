@@ -16,6 +16,7 @@ import {
   strict,
   textUpTo,
   trimmedText,
+  sortedBy,
 } from "../../core/schema.ts";
 import type { Answers } from "../../forms/model.ts";
 import { Amount, BORROWER_TYPES, LoanProgram, Percent, Tenor } from "../programs/model.ts";
@@ -260,6 +261,13 @@ export const ListLoanApplications = strict({
   status: Type.Optional(oneOf(APPLICATION_STATUSES)),
   program_id: Type.Optional(Id),
   search: Type.Optional(Search),
+  missing: Type.Optional(
+    oneOf(
+      ["document", "consent", "field"],
+      "those that wait for something of this kind: drafts, and where action is required",
+    ),
+  ),
+  sort: sortedBy(["id", "created_at", "updated_at"]),
   ...rangeFields,
   ...pageFields,
 });

@@ -2,7 +2,6 @@ import {
   and,
   type AnyColumn,
   asc,
-  desc,
   eq,
   inArray,
   isNull,
@@ -19,7 +18,7 @@ import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { containing, within } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import type { FormStructure } from "../../forms/model.ts";
@@ -27,7 +26,7 @@ import { environmentOwned } from "../queries.ts";
 import type { LoanScope } from "../scope.ts";
 import { type ActionItem, type ApplicationStatus, LoanApplication } from "./model.ts";
 import type { LoanRequest } from "./read_request.ts";
-import { FINAL_STATUSES } from "./rules.ts";
+import { FINAL_STATUSES, WAITING_STATUSES } from "./rules.ts";
 import { loanApplicationTable } from "./tables.ts";
 
 const applicationColumns = (q: Reads) => columnsOf(q.use(loanApplicationTable), LoanApplication);
@@ -43,23 +42,43 @@ export interface ApplicationFilter {
   /** Created before this time. */
   to?: string;
   has_drafts?: boolean;
+  sort?: string;
 }
 
 /** Applications, newest first, and how many there are in all. */
 export function listApplications(
   tx: ReadTx<LoanScope>,
-  { search, from, to, has_drafts = true, ...equal }: ApplicationFilter,
+  { sort = "-id", ...filter }: ApplicationFilter,
   slice: Slice,
 ) {
   const t = tx.q.use(loanApplicationTable);
-  const where = and(
+  const where = matches(tx, filter);
+  return listRows(tx.q, t, { columns: applicationColumns(tx.q), where, order: orderOf(t, sort), slice });
+}
+
+/** As `listApplications`, of those that something may be missing of: drafts, and where action is required. */
+export function listWaiting(
+  tx: ReadTx<LoanScope>,
+  { sort = "-id", ...filter }: ApplicationFilter,
+  limit: number,
+): Promise<LoanApplication[]> {
+  const t = tx.q.use(loanApplicationTable);
+  const where = and(matches(tx, filter), inArray(t.status, [...WAITING_STATUSES]));
+  return selectRows(tx.q, t, { columns: applicationColumns(tx.q), where, order: orderOf(t, sort), limit });
+}
+
+function matches(
+  tx: ReadTx<LoanScope>,
+  { search, from, to, has_drafts = true, ...equal }: Omit<ApplicationFilter, "sort">,
+): SQL | undefined {
+  const t = tx.q.use(loanApplicationTable);
+  return and(
     inScope(tx),
     matching(t, equal),
     has_drafts ? undefined : ne(t.status, "draft"),
     or(...[t.reference, t.external_reference, t.borrower_name].map((column) => containing(column, search))),
     within(t.created_at, { from, to }),
   );
-  return listRows(tx.q, t, { columns: applicationColumns(tx.q), where, order: desc(t.id), slice });
 }
 
 export async function findApplication(

@@ -52,6 +52,9 @@ const TRANSITIONS: Readonly<Record<Trigger, Partial<Record<ApplicationStatus, Ap
 /** Statuses without a transition out of them. */
 export const FINAL_STATUSES = ["disbursed", "rejected", "declined", "withdrawn", "expired"] as const;
 
+/** Statuses in which something may be missing. */
+export const WAITING_STATUSES: ReadonlySet<ApplicationStatus> = new Set(["draft", "action_required"]);
+
 export function isFinal(status: ApplicationStatus): boolean {
   return FINAL_STATUSES.some((final) => final === status);
 }

@@ -2,19 +2,22 @@ import type { Static } from "@sinclair/typebox";
 import { findApiKey } from "../../access/api_keys/queries.ts";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { AppError } from "../../core/errors.ts";
+import { interleave } from "../../core/chunk.ts";
+import { AppError, invalid } from "../../core/errors.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { ById, Nothing, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { blankSubjects } from "../consents/queries.ts";
+import { LIMITS } from "../limits.ts";
 import { loanReadTx, loanTransaction } from "../scope.ts";
 import { changeApplication, showApplication } from "./change_application.ts";
 import {
   CreateLoanApplication,
   ListLoanApplications,
   LoanApplication,
+  type Missing,
   UpdateLoanApplication,
 } from "./model.ts";
 import { voidEvidence } from "./on_borrower_changed.ts";
@@ -198,14 +201,40 @@ async function findOne(ctx: Context, { id }: Static<typeof ById>): Promise<LoanA
 
 function listMasked(
   ctx: Context,
-  { page, limit, ...filter }: Static<typeof ListLoanApplications>,
+  { page, limit, missing, ...filter }: Static<typeof ListLoanApplications>,
   drafts: Pick<queries.ApplicationFilter, "has_drafts">,
 ) {
   const tx = loanReadTx(ctx);
+  if (missing !== undefined)
+    return pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, async ({ offset, limit: rows }) => {
+      const lacking = await listLacking(tx, { ...filter, ...drafts }, missing);
+      return { rows: lacking.slice(offset, offset + rows).map(masked), total: lacking.length };
+    });
   return pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, async (slice) => {
     const { rows, total } = await queries.listApplications(tx, { ...filter, ...drafts }, slice);
     return { rows: (await withMissing(tx, rows)).map(masked), total };
   });
+}
+
+/**
+ * The applications that lack something of a kind. What is missing is known by program, form, documents and consents only,
+ * so each that may lack something is looked at. Errors: invalid where these are too many.
+ */
+async function listLacking(
+  tx: ReturnType<typeof loanReadTx>,
+  filter: queries.ApplicationFilter,
+  kind: Missing["kind"],
+): Promise<LoanApplication[]> {
+  const most = LIMITS.loan_applications_looked_at;
+  const waiting = await queries.listWaiting(tx, filter, most + 1);
+  if (waiting.length > most)
+    throw invalid("/missing", `must come with program_id, from or to: more than ${most} applications wait`);
+  const lacking: LoanApplication[] = [];
+  for await (const part of interleave(waiting, LIMITS.loan_applications_in_a_step))
+    lacking.push(
+      ...(await withMissing(tx, part)).filter(({ missing }) => missing.some((item) => item.kind === kind)),
+    );
+  return lacking;
 }
 
 /** Awaits `work`; a conflict over the external_reference names the application that has it. */

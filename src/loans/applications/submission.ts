@@ -11,7 +11,7 @@ import type { LoanScope } from "../scope.ts";
 import { brokenRules, missingOf, type Submission } from "./eligibility.ts";
 import type { LoanApplication, Missing } from "./model.ts";
 import { type ApplicationTerms, findTerms, listTerms } from "./queries.ts";
-import { VERBS, stillMissing, type Trigger } from "./rules.ts";
+import { VERBS, WAITING_STATUSES, stillMissing, type Trigger } from "./rules.ts";
 import { formOf } from "./program_terms.ts";
 
 /** The snapshots that govern an application from its submission on. */
@@ -84,7 +84,7 @@ export async function withMissing(
   tx: ReadTx<LoanScope>,
   applications: readonly LoanApplication[],
 ): Promise<LoanApplication[]> {
-  const waiting = applications.filter(({ status }) => status === "draft" || status === "action_required");
+  const waiting = applications.filter(({ status }) => WAITING_STATUSES.has(status));
   const lacks = new Map(
     (await listSubmissions(tx, waiting)).map((submission) => [
       submission.application.id,

@@ -65,6 +65,7 @@ const findApplications = loanTool({
   input: {
     status: describe(filter.status, "Only in this state"),
     program_id: Type.Optional(program_id),
+    missing: describe(filter.missing, "Only those that wait for such things"),
     search: describe(filter.search, "Text in a reference or a borrower's name"),
     from: describe(filter.from, "Created at or after"),
     to: describe(filter.to, "Created before"),

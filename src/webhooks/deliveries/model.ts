@@ -2,7 +2,7 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { rangeFields } from "../../core/instants.ts";
 import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
-import { EVENT_TYPES, typesMatching } from "../events/model.ts";
+import { EVENT_TYPES, LOAN_TYPES, typesMatching } from "../events/model.ts";
 
 /** The type of test messages: no endpoint can subscribe to it, and it is not in the outbox. */
 export const TEST_EVENT = "webhook.test";
@@ -58,8 +58,6 @@ export const LOGGED_TYPES = [...EVENT_TYPES, TEST_EVENT] as const;
 
 FormatRegistry.Set("logged event pattern", (text) => typesMatching(text, LOGGED_TYPES).length > 0);
 
-const LOAN_TYPES = EVENT_TYPES.filter((type) => /^(application|document|consent)\./.test(type));
-
 FormatRegistry.Set("loan event pattern", (text) => typesMatching(text, LOAN_TYPES).length > 0);
 
 /** `from` is inclusive, `to` exclusive. */
@@ -78,6 +76,33 @@ export const ListWebhookLogs = strict({
   ...pageFields,
 });
 
+/** Which messages are sent again: those that failed, unless `status` says otherwise. `from` is inclusive, `to` exclusive. */
+export const RedeliverWebhooks = strict(
+  {
+    status: Type.Optional(oneOf(["failed", "succeeded"], "failed unless given")),
+    event_type: ListWebhookLogs.properties.event_type,
+    endpoint_id: Type.Optional(Id),
+    ...rangeFields,
+    after_id: Type.Optional({ ...Id, description: "next_after_id of the answer before, to go on" }),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: LIMITS.webhook_redelivered, description: "how many at once" }),
+    ),
+  },
+  { title: "RedeliverWebhooks", examples: [{ endpoint_id: 1, event_type: "subscription.*" }] },
+);
+export type RedeliverWebhooks = Static<typeof RedeliverWebhooks>;
+
+/** What was sent again. */
+export const RedeliveredWebhooks = Type.Object(
+  {
+    redelivered: Type.Integer({ description: "messages that get one more attempt" }),
+    passed_over: Type.Integer({ description: "those whose endpoint is disabled or deleted" }),
+    next_after_id: nullable({ ...Id, description: "where to go on; null: these were all" }),
+  },
+  { title: "RedeliveredWebhooks" },
+);
+export type RedeliveredWebhooks = Static<typeof RedeliveredWebhooks>;
+
 export const ListLoanWebhookLogs = strict({
   ...ListWebhookLogs.properties,
   event_type: Type.Optional(
@@ -89,3 +114,8 @@ export const ListLoanWebhookLogs = strict({
     }),
   ),
 });
+
+export const RedeliverLoanWebhooks = strict(
+  { ...RedeliverWebhooks.properties, event_type: ListLoanWebhookLogs.properties.event_type },
+  { title: "RedeliverLoanWebhooks" },
+);

@@ -1,13 +1,15 @@
-import { and, asc, count, desc, eq, inArray, isNotNull, isNull, lt, min, type SQL } from "drizzle-orm";
+import { and, asc, count, desc, eq, gt, inArray, isNotNull, isNull, lt, min, type SQL } from "drizzle-orm";
 import type { Environment, Scope } from "../../core/access.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { companyOwned, filterOnly, within } from "../../store/expressions.ts";
+import { companyOwned, filterOnly, idIn, within } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { selectRows } from "../../store/select_rows.ts";
+import { changeRows } from "../../store/update_rows.ts";
 import { typesMatching } from "../events/model.ts";
 import { LOGGED_TYPES, type LogStatus, WebhookLog, type WebhookPayload } from "./model.ts";
 import { ONE_ATTEMPT } from "./rules.ts";
@@ -36,15 +38,31 @@ export interface LogFilter {
 }
 
 /** Deliveries, newest first, and how many there are in all. */
-export function listLogs(
+export function listLogs(tx: ReadTx<LogScope>, filter: LogFilter, slice: Slice) {
+  const t = tx.q.use(webhookLogTable);
+  const where = matches(tx, filter);
+  return listRows(tx.q, t, { columns: logColumns(tx.q), where, order: desc(t.id), slice });
+}
+
+function matches(
   tx: ReadTx<LogScope>,
   { event_type: type, status, endpoint_id, ...time }: LogFilter,
-  slice: Slice,
-) {
+): SQL | undefined {
   const t = tx.q.use(webhookLogTable);
   const ofType = type === undefined ? undefined : inArray(t.event_type, typesMatching(type, LOGGED_TYPES));
-  const where = and(inScope(tx), ofType, matching(t, { status, endpoint_id }), within(t.created_at, time));
-  return listRows(tx.q, t, { columns: logColumns(tx.q), where, order: desc(t.id), slice });
+  return and(inScope(tx), ofType, matching(t, { status, endpoint_id }), within(t.created_at, time));
+}
+
+/** Ended deliveries after `after_id`, the oldest first. */
+export function listEnded(tx: ReadTx<LogScope>, filter: LogFilter, after_id: number, limit: number) {
+  const t = tx.q.use(webhookLogTable);
+  const where = and(matches(tx, filter), isNull(t.due_at), gt(t.id, after_id));
+  return selectRows(tx.q, t, {
+    columns: { id: t.id, endpoint_id: t.endpoint_id },
+    where,
+    order: asc(t.id),
+    limit,
+  });
 }
 
 export function findLog(tx: ReadTx<LogScope>, id: number): Promise<WebhookLog | undefined> {
@@ -100,14 +118,26 @@ export async function insertLogs(
 /** Makes an ended delivery due for one more attempt; returns nothing while it is pending. */
 export async function requeueDelivery(tx: Tx<LogScope>, id: number): Promise<WebhookLog | undefined> {
   const t = tx.q.use(webhookLogTable);
-  const now = iso(tx.now);
-  const due = { status: "pending" as const, next_attempt_at: now, due_at: now, claimed_by: null };
   const [log] = await tx.q
     .update(t)
-    .set({ ...due, step: ONE_ATTEMPT, updated_at: now })
+    .set(dueAgain(tx.now))
     .where(and(inScope(tx), eq(t.id, id), isNull(t.due_at)))
     .returning(logColumns(tx.q));
   return log;
+}
+
+/** As `requeueDelivery`, of several; returns how many these were. */
+export async function requeueDeliveries(tx: Tx<LogScope>, ids: readonly number[]): Promise<number> {
+  const t = tx.q.use(webhookLogTable);
+  const where = and(inScope(tx), idIn(t.id, ids), isNull(t.due_at));
+  const rows = await changeRows(tx.q, t, { set: dueAgain(tx.now), where, returning: { id: t.id } });
+  return rows.length;
+}
+
+function dueAgain(now: Temporal.Instant) {
+  const at = iso(now);
+  const due = { status: "pending" as const, next_attempt_at: at, due_at: at, claimed_by: null };
+  return { ...due, step: ONE_ATTEMPT, updated_at: at };
 }
 
 /** Fails the pending deliveries of an endpoint. */

@@ -5,7 +5,9 @@ import {
   listLoanWebhookLogs,
   listWebhookLogs,
   redeliverLoanWebhook,
+  redeliverLoanWebhooks,
   redeliverWebhook,
+  redeliverWebhooks,
   testWebhook,
 } from "./service.ts";
 
@@ -22,6 +24,12 @@ export const webhookLogRoutes = routes({ tag: "Webhooks", admits: "company" }, [
       "Newest first, with their attempts. from is inclusive, to exclusive. Deliveries are kept for 30 days after they ended.",
   }),
   route("GET /webhook-logs/:id", getWebhookLog, { summary: "Get a webhook delivery" }),
+  route("POST /webhook-logs/redeliver", redeliverWebhooks, {
+    summary: "Redeliver webhook messages",
+    description:
+      "One more attempt of each message that failed, or with status succeeded of each that arrived, narrowed by event_type, endpoint_id, from and to; the oldest first, up to limit. next_after_id, sent as after_id, goes on. Messages to a disabled webhook are passed over: enable it first.",
+    status: 202,
+  }),
   route("POST /webhook-logs/:id/redeliver", redeliverWebhook, {
     summary: "Redeliver a webhook message",
     description:
@@ -39,6 +47,12 @@ const lenderRows = [
       "Events about applications, documents and consents in the token's environment, newest first, to any of the company's webhooks.",
   }),
   route("GET /lender/webhook-logs/:id", getLoanWebhookLog, { summary: "Get a delivery of a loan event" }),
+  route("POST /lender/webhook-logs/redeliver", redeliverLoanWebhooks, {
+    summary: "Redeliver loan events",
+    description:
+      "One more attempt of each message about loans that failed in the token's environment, as POST /webhook-logs/redeliver.",
+    status: 202,
+  }),
   route("POST /lender/webhook-logs/:id/redeliver", redeliverLoanWebhook, {
     summary: "Redeliver a loan event",
     description:

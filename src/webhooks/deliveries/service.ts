@@ -10,9 +10,17 @@ import { pagedList } from "../../core/pagination.ts";
 import { ById, paged } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { findWebhook } from "../endpoints/queries.ts";
+import { findWebhook, listActive } from "../endpoints/queries.ts";
 import { newMessageId } from "../events/queries.ts";
-import { ListLoanWebhookLogs, ListWebhookLogs, TEST_EVENT, WebhookLog } from "./model.ts";
+import {
+  ListLoanWebhookLogs,
+  ListWebhookLogs,
+  RedeliveredWebhooks,
+  RedeliverLoanWebhooks,
+  RedeliverWebhooks,
+  TEST_EVENT,
+  WebhookLog,
+} from "./model.ts";
 import * as queries from "./queries.ts";
 import { ONE_ATTEMPT } from "./rules.ts";
 import { transaction } from "../../app/transaction.ts";
@@ -76,6 +84,29 @@ export const redeliverWebhook = operation({
   run: (ctx, { id }) => redeliver(ctx, scopeOf(ctx.actor), id),
 });
 
+/**
+ * Redelivers the messages that match, the oldest first, as `redeliverWebhook` does one: so many at once. Those whose endpoint
+ * is not active are passed over. Decision 0063.
+ */
+export const redeliverWebhooks = operation({
+  name: "redeliver_webhooks",
+  permission: "webhooks:write",
+  target: "webhook_log",
+  input: RedeliverWebhooks,
+  output: RedeliveredWebhooks,
+  run: (ctx, input) => redeliverMatching(ctx, scopeOf(ctx.actor), input),
+});
+
+/** Redelivers the messages about loans that match, as `redeliverWebhooks`. */
+export const redeliverLoanWebhooks = operation({
+  name: "redeliver_loan_webhooks",
+  permission: "lending:write",
+  target: "webhook_log",
+  input: RedeliverLoanWebhooks,
+  output: RedeliveredWebhooks,
+  run: (ctx, input) => redeliverMatching(ctx, loanLogsOf(ctx.actor), input),
+});
+
 /** Lists deliveries of events about loans in the caller's environment, newest first. */
 export const listLoanWebhookLogs = operation({
   name: "list_loan_webhook_logs",
@@ -130,6 +161,26 @@ function list(
 
 async function find({ store, now }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {
   return orNotFound(await queries.findLog({ q: store.read, scope, now }, id), "Webhook log", id);
+}
+
+function redeliverMatching(
+  { store, now }: Context,
+  scope: queries.LogScope,
+  { after_id = 0, limit = LIMITS.webhook_redelivered, status = "failed", ...filter }: RedeliverWebhooks,
+): Promise<RedeliveredWebhooks> {
+  return store.tx(async (q) => {
+    const tx = { q, scope, now };
+    const ended = await queries.listEnded(tx, { ...filter, status }, after_id, limit);
+    const endpoint_ids = [...new Set(ended.map(({ endpoint_id }) => endpoint_id))];
+    const active = new Set((await listActive(q, { ids: endpoint_ids })).map(({ id }) => id));
+    const ids = ended.filter(({ endpoint_id }) => active.has(endpoint_id)).map(({ id }) => id);
+    const redelivered = ids.length === 0 ? 0 : await queries.requeueDeliveries(tx, ids);
+    return {
+      redelivered,
+      passed_over: ended.length - ids.length,
+      next_after_id: ended.length < limit ? null : (ended.at(-1)?.id ?? null),
+    };
+  });
 }
 
 function redeliver({ store, now }: Context, scope: queries.LogScope, id: number): Promise<WebhookLog> {

@@ -79,6 +79,8 @@ const endpointFields = {
 
 export const ListWebhooks = strict({ search: Type.Optional(Search), with: WithFigures, ...pageFields });
 
+export const ListLoanWebhooks = strict({ with: WithFigures, ...pageFields });
+
 export const GetWebhook = strict({ id: Id, with: WithFigures });
 
 export const CreateWebhook = strict(endpointFields, { title: "CreateWebhook" });

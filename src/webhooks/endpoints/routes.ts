@@ -1,8 +1,11 @@
-import { route, routes } from "../../http/route.ts";
+import { lendingRoutes, route, routes } from "../../http/route.ts";
 import {
   createWebhook,
   deleteWebhook,
+  enableLoanWebhook,
+  enableWebhook,
   getWebhook,
+  listLoanWebhooks,
   listWebhooks,
   rotateWebhookSecret,
   updateWebhook,
@@ -30,6 +33,11 @@ export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
     description:
       "Status active enables a disabled webhook, disabled abandons its pending deliveries; left out, it stays as it is.",
   }),
+  route("POST /webhooks/:id/enable", enableWebhook, {
+    summary: "Enable a webhook",
+    description:
+      "After it was disabled, by a user or because it answered 410. What was abandoned meanwhile is sent by POST /webhook-logs/redeliver.",
+  }),
   route("DELETE /webhooks/:id", deleteWebhook, {
     summary: "Delete a webhook",
     description: "Its pending deliveries are abandoned; its logs stay.",
@@ -39,3 +47,19 @@ export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
     description: "The new secret is shown in this response only. For 24 hours messages are signed with both.",
   }),
 ]);
+
+/** For lenders' keys: the company's webhooks that hear of events about loans. */
+const lenderRows = [
+  route("GET /lender/webhooks", listLoanWebhooks, {
+    summary: "List the webhooks of loan events",
+    description:
+      "Those of the company's webhooks that hear of applications, documents or consents, in either environment. with=figures adds how the last deliveries ended.",
+  }),
+  route("POST /lender/webhooks/:id/enable", enableLoanWebhook, {
+    summary: "Enable a webhook of loan events",
+    description: "After it was disabled, by a user or because it answered 410.",
+  }),
+];
+
+export const lenderWebhookRoutes = routes({ tag: "Lending", admits: "lender" }, lenderRows);
+export const lendingWebhookRoutes = lendingRoutes(lenderRows);

@@ -1,16 +1,20 @@
+import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { LIMITS } from "../limits.ts";
-import { AppError, invalid, orNotFound } from "../../core/errors.ts";
+import { AppError, invalid, notFound, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { withTimeout, iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { abandonPending, countLastDeliveries } from "../deliveries/queries.ts";
+import { LOAN_TYPES } from "../events/model.ts";
 import { addressesOf, ForbiddenDestination } from "./destination.ts";
 import {
   CreateWebhook,
   GetWebhook,
+  ListLoanWebhooks,
   ListWebhooks,
+  subscribesTo,
   UpdateWebhook,
   Webhook,
   WebhookDetail,
@@ -100,6 +104,62 @@ export const updateWebhook = operation({
     });
   },
 });
+
+/**
+ * Enables an endpoint that was disabled, by a user or because it answered 410; what was abandoned stays so until it is
+ * redelivered. Errors: not_found.
+ */
+export const enableWebhook = operation({
+  name: "enable_webhook",
+  permission: "webhooks:write",
+  target: "webhook",
+  input: ById,
+  output: Webhook,
+  run: (ctx, { id }) => enable(ctx, id),
+});
+
+/** Lists the endpoints that hear of events about loans, by id. */
+export const listLoanWebhooks = operation({
+  name: "list_loan_webhooks",
+  permission: "lending:read",
+  input: ListLoanWebhooks,
+  output: listed(WebhookDetail),
+  run: (ctx, { page, limit, with: more }) =>
+    listPage({ page, limit }, async ({ offset, limit: rows }) => {
+      const tx = readTx(ctx);
+      const all = await queries.listWebhooks(tx, {}, { offset: 0, limit: LIMITS.webhook_endpoints });
+      const of_loans = all.rows.filter(hearsOfLoans);
+      const page_rows = of_loans.slice(offset, offset + rows);
+      const details = await Promise.all(page_rows.map((row) => detailOf(tx, row, more)));
+      return { rows: details, total: of_loans.length };
+    }),
+});
+
+/** Enables an endpoint that hears of events about loans, as `enableWebhook`. Errors: not_found. */
+export const enableLoanWebhook = operation({
+  name: "enable_loan_webhook",
+  permission: "lending:write",
+  target: "webhook",
+  input: ById,
+  output: Webhook,
+  run: (ctx, { id }) => enable(ctx, id, hearsOfLoans),
+});
+
+function enable(ctx: Context, id: number, isShown?: (webhook: Webhook) => boolean): Promise<Webhook> {
+  return transaction(ctx, async (tx) => {
+    const before = await queries.findWebhook(tx, id);
+    if (before === undefined || isShown?.(before) === false) throw notFound("Webhook", id);
+    const webhook = orNotFound(
+      await queries.updateWebhook(tx, id, statusChange(before, "active")),
+      "Webhook",
+      id,
+    );
+    ctx.annotateAudit({ before, after: webhook });
+    return webhook;
+  });
+}
+
+const hearsOfLoans = (webhook: Webhook) => LOAN_TYPES.some((type) => subscribesTo(webhook, type));
 
 /** Deletes an endpoint and its secrets; pending deliveries are abandoned, logs stay. Errors: not_found. */
 export const deleteWebhook = operation({

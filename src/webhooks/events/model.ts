@@ -87,6 +87,9 @@ export const EVENT_TYPES = [
   "consent.revoked",
   "consent.expired",
 ] as const;
+
+/** Those about loans. */
+export const LOAN_TYPES = EVENT_TYPES.filter((type) => /^(application|document|consent)\./.test(type));
 export type EventType = (typeof EVENT_TYPES)[number];
 
 /** An event's payload: the record's id, its state and the ids of related records. Never personal data. */

@@ -122,3 +122,29 @@ test.each([
   const { status, body } = await company.api("GET", `/billing-records?${query}`);
   expect([status, body.details[0].path]).toEqual([422, path]);
 });
+
+test("sums=true adds up all that match, whatever the page, by currency", async () => {
+  const other = await company.addModel({ ...FLAT, currency: "JPY", price: 700 });
+  await company.subscribe(other, { started_at: "2026-03-01T00:00:00Z" });
+  billing.clock.set("2026-04-02T00:00:00Z");
+  await company.run();
+  const sums = async (query: string, of = company.api) =>
+    (await of("GET", `/billing-records?limit=1&sums=true&${query}`)).body.meta.sums;
+  expect(await sums("to=2026-03-01")).toEqual([{ currency: "EUR", amount: "168.60", rows: 5 }]);
+  expect(await sums("from=2026-03-01")).toEqual([
+    { currency: "EUR", amount: "31.00", rows: 2 },
+    { currency: "JPY", amount: "700", rows: 1 },
+  ]);
+  expect(await sums(`client_id=${other_client}&month=2026-01`)).toEqual([
+    { currency: "EUR", amount: "6.50", rows: 2 },
+  ]);
+  expect(await sums("kind=advance")).toEqual([]);
+  const stranger = await billing.addCompany();
+  expect(await sums("", stranger.api)).toEqual([]);
+  const client = await company.addUser("client", other_client);
+  const mine = (await client("GET", "/my/billing-records?sums=true")).body;
+  expect(mine.meta.sums).toEqual([{ currency: "EUR", amount: expect.any(String), rows: mine.meta.total }]);
+  const without = await company.api("GET", "/billing-records");
+  expect(without.body.meta).not.toHaveProperty("sums");
+  expect((await company.api("GET", "/billing-records?sums=maybe")).status).toBe(422);
+});

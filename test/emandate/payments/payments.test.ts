@@ -121,6 +121,15 @@ describe("debits by hand", () => {
       order_no: null,
       attempts: [],
     });
+    const list = async (query: string) => {
+      const { data, meta } = (await tenant.api("GET", `/emandate/payments?${query}`)).body;
+      return [data.map(({ id }: Json) => id), meta.sums];
+    };
+    const both = [{ currency: "MYR", amount: "15.50", rows: 2 }];
+    expect(await list("sort=amount&sums=true&limit=1")).toEqual([[never.id], both]);
+    expect(await list("sort=-amount&status=scheduled&sums=true")).toEqual([[later.id, never.id], both]);
+    expect(await list("to=2026-03-11&sums=true")).toEqual([[], []]);
+    expect(await list("sort=due_date")).toEqual([[later.id, never.id], undefined]);
     const cancelled = await tenant.api("POST", `/emandate/payments/${never.id}/cancel`);
     expect(cancelled.body.data).toMatchObject({ status: "cancelled", next_attempt_at: null });
     expect((await tenant.api("POST", `/emandate/payments/${never.id}/cancel`)).status).toBe(409);

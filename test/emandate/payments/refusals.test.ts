@@ -74,7 +74,7 @@ describe("queries", () => {
     ["/emandate/payments?to=yesterday", "/to"],
     ["/emandate/payments?page=0", "/page"],
     ["/emandate/payments?limit=101", "/limit"],
-    ["/emandate/payments?sort=id", "/sort"],
+    ["/emandate/payments?sort=status", "/sort"],
     ["/emandate/collections?page=0", "/page"],
     ["/emandate/collections?limit=101", "/limit"],
     ["/emandate/payments/abc", "/id"],

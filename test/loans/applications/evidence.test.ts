@@ -277,6 +277,29 @@ describe("missing", () => {
     expect((await done(loans.agent("GET", `/agent/applications/${id}`))).missing).toEqual([]);
   });
 
+  test("lists name those that wait for something of a kind, page by page", async () => {
+    const own = await addProgram(loans, { required_documents: ["ic_front"], required_consents: [] });
+    const drafts: number[] = [];
+    for (let i = 0; i < 3; i++) drafts.unshift((await addDraft(loans, own.id)).id);
+    await send(drafts[1] ?? 0);
+    const list = async (query: string, api = loans.agent, path = "/agent/applications") => {
+      const { status, body } = await api("GET", `${path}?program_id=${own.id}&${query}`);
+      expect([status, body.error]).toEqual([200, undefined]);
+      return [body.data.map((one: Json) => one.id), body.meta.total];
+    };
+    expect(await list("missing=document")).toEqual([[drafts[0], drafts[2]], 2]);
+    expect(await list("missing=document&page=2&limit=1")).toEqual([[drafts[2]], 2]);
+    expect(await list("missing=document&sort=id")).toEqual([[drafts[2], drafts[0]], 2]);
+    expect(await list("missing=consent")).toEqual([[], 0]);
+    expect(await list("missing=document&status=submitted")).toEqual([[], 0]);
+    // A lender sees no drafts, but what it sent back.
+    expect(await list("missing=document", loans.lender, "/lender/applications")).toEqual([[], 0]);
+    const back = await lead(loans, drafts[1] ?? 0, "under_review").then(({ id }) => id);
+    await requestAction(back, [{ kind: "document", code: "payslip", note: null }]);
+    expect(await list("missing=document", loans.lender, "/lender/applications")).toEqual([[back], 1]);
+    expect((await loans.agent("GET", "/agent/applications?missing=money")).status).toBe(422);
+  });
+
   test("of one that was sent back keeps the lender's notes until it is there", async () => {
     const { id } = await reviewed();
     const items = [
