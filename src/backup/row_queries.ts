@@ -1,4 +1,5 @@
 import { Database } from "bun:sqlite";
+import type { StoredBlob } from "../store/blob_store.ts";
 
 /** What a copy of the rows holds. */
 export interface RowFacts {
@@ -8,8 +9,17 @@ export interface RowFacts {
   /** Rows by table. */
   counts: Record<string, number>;
   /** The contents that documents refer to, each once. */
-  documents: { company_id: number; sha256: string; size: number }[];
+  documents: DocumentFacts[];
 }
+
+/** A content, and where it lies: any of its objects, or the file. */
+type DocumentFacts = StoredBlob & { company_id: number };
+
+/** A copy of before there were objects has no such column. */
+const objectIn = (database: Database) =>
+  database.query("SELECT 1 FROM pragma_table_info('loan_documents') WHERE name = 'object_id'").get() === null
+    ? "NULL"
+    : "max(object_id)";
 
 /** Reads what a copy of the rows holds. Errors: throws where the database was never used by a server. */
 export function readFacts(path: string): RowFacts {
@@ -32,8 +42,9 @@ export function readFacts(path: string): RowFacts {
       usage_seq: counted?.seq ?? 0,
       counts: Object.fromEntries(tables.map(({ name }) => [name, count(name)])),
       documents: database
-        .query<{ company_id: number; sha256: string; size: number }, []>(
-          "SELECT DISTINCT company_id, sha256, size FROM loan_documents ORDER BY company_id, sha256",
+        .query<DocumentFacts, []>(
+          `SELECT company_id, sha256, size, ${objectIn(database)} AS object_id FROM loan_documents
+           GROUP BY company_id, sha256, size ORDER BY company_id, sha256`,
         )
         .all(),
     };
@@ -43,10 +54,7 @@ export function readFacts(path: string): RowFacts {
 }
 
 /** The documents that rows above an id refer to, each content once, and the highest id. */
-export function documentsAfter(
-  path: string,
-  after: number,
-): { last_id: number; documents: { company_id: number; sha256: string; size: number }[] } {
+export function documentsAfter(path: string, after: number): { last_id: number; documents: DocumentFacts[] } {
   const database = new Database(path, { readonly: true });
   try {
     database.run("PRAGMA busy_timeout = 5000");
@@ -54,8 +62,9 @@ export function documentsAfter(
       last_id:
         database.query<{ id: number | null }, []>("SELECT max(id) AS id FROM loan_documents").get()?.id ?? 0,
       documents: database
-        .query<{ company_id: number; sha256: string; size: number }, [number]>(
-          "SELECT DISTINCT company_id, sha256, size FROM loan_documents WHERE id > ? ORDER BY company_id, sha256",
+        .query<DocumentFacts, [number]>(
+          `SELECT company_id, sha256, size, ${objectIn(database)} AS object_id FROM loan_documents
+           WHERE id > ? GROUP BY company_id, sha256, size ORDER BY company_id, sha256`,
         )
         .all(after),
     }))();

@@ -1,8 +1,8 @@
-import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { iso } from "../core/time.ts";
 import { VERSION } from "../core/version.ts";
-import type { BlobStore } from "../store/blob_store.ts";
+import { blobName, type BlobStore } from "../store/blob_store.ts";
 import type { Tables } from "../store/copy.postgres.ts";
 import type { Store } from "../store/store.ts";
 import type { UsageStore } from "../usage_store/port.ts";
@@ -38,7 +38,7 @@ export interface BackupSource {
 /** A point that was taken. */
 export interface Taken {
   manifest: Manifest;
-  /** Documents that records refer to and that are not on disk as they were stored: the point lacks them. */
+  /** Documents that records refer to and that are not there as they were stored: the point lacks them. */
   damaged_documents: string[];
   /** What is wrong at the target: manifests that can't be read, a newest point of a later time than the clock's. */
   problems: string[];
@@ -46,16 +46,15 @@ export interface Taken {
 
 /**
  * Takes a point while everything goes on. It is there once its manifest is; one that fails or is killed leaves none.
- * One at a time: the caller holds the lock. Errors: throws what can't be read or written. Decision 0180.
+ * One at a time: the caller holds the lock, which keeps documents from being removed meanwhile. Errors: throws what can't be read or written. Decision 0180.
  */
 export async function takePoint(source: BackupSource): Promise<Taken> {
-  const { target, documents, data_dir, now } = source;
+  const { target, data_dir, now } = source;
   const scratch = join(data_dir, "backup");
   rmSync(scratch, { recursive: true, force: true });
   mkdirSync(scratch, { mode: 0o700 });
   using held = new DisposableStack();
   held.defer(() => rmSync(scratch, { recursive: true, force: true }));
-  held.defer(documents.holdRemovals());
   held.defer(await source.usage.holdRemovals());
   const assistant = new Assistant(source.isStopping);
   held.defer(() => assistant.close());
@@ -178,13 +177,15 @@ class Taking {
     const kept: Manifest["documents"] = [];
     const damaged: string[] = [];
     let looked_at = 0;
-    for (const { company_id, sha256, size } of facts.documents) {
+    for (const { company_id, size, ...place } of facts.documents) {
+      const { sha256 } = place;
       if (looked_at++ % 100 === 0) this.#tell(`documents: ${looked_at} of ${facts.documents.length}`);
       const plain = `documents/${company_id}/${sha256}${recipient === null ? "" : `-${shortOf(recipient)}`}`;
       const name = recipient === null ? plain : `${plain}.age`;
       if (!stored.has(name)) {
-        const path = documents.pathOf(company_id, sha256);
-        const object = existsSync(path) ? await this.#store(plain, path) : undefined;
+        const copy = join(this.#scratch, "document");
+        const path = await documents.fileOf(company_id, blobName(place), copy);
+        const object = path === null ? undefined : await this.#store(plain, path);
         if (object?.sha256 !== sha256) {
           if (object) await target.remove(name);
           damaged.push(`${company_id}/${sha256}`);

@@ -76,9 +76,17 @@ async function examineStore({ store }: Deps): Promise<string> {
 }
 
 async function examineDocuments({ store, documents: files }: Deps, reads_bytes: boolean): Promise<string> {
-  const { documents, broken, problems } = await checkFiles(store.read, files, { reads_bytes });
+  const found = await checkFiles(store.read, files, { reads_bytes }).catch((error: unknown) => {
+    // The message for callers does not say what an operator needs to know.
+    throw error instanceof AppError && error.cause instanceof Error ? error.cause : error;
+  });
+  const { documents, broken, problems } = found;
   if (broken > 0) throw new Error(`${broken} of ${documents} have no good file: ${problems.join("; ")}`);
-  return `${documents}, each with its file${reads_bytes ? " and its bytes" : ""}`;
+  const to_move =
+    files.is_bucket && found.files > 0
+      ? `; \`job loan_documents\` moves ${found.files} of them from DATA_DIR`
+      : "";
+  return `${documents}, each with its file${reads_bytes ? " and its bytes" : ""}${to_move}`;
 }
 
 async function examineUsage(stores: Stores, { rebuild_sums }: Question): Promise<string> {

@@ -8,6 +8,7 @@ import {
   ageIdentity,
   ageRecipient,
   backupUrl,
+  bucketUrl,
   BadSetting,
   duration,
   flag,
@@ -87,6 +88,19 @@ export const SETTINGS = {
     "Where other instances on the same database reach this one, such as `http://10.0.0.5:3001`; unset: it is the only one",
     origin,
   ),
+  documents_url: defineSetting(
+    "DOCUMENTS_URL",
+    null,
+    "Bucket of uploaded documents, `s3://bucket/prefix?region=…&endpoint=…`; unset: DATA_DIR",
+    bucketUrl,
+  ),
+  aws_access_key_id: defineSetting(
+    "AWS_ACCESS_KEY_ID",
+    null,
+    "The key that may read, write, list and delete at DOCUMENTS_URL",
+    text,
+  ),
+  aws_secret_access_key: defineSetting("AWS_SECRET_ACCESS_KEY", null, "Its secret", text),
   jwt_secret: defineSetting(
     "JWT_SECRET",
     null,
@@ -298,6 +312,7 @@ export type Config = { [K in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[K
 const SECRETS: ReadonlySet<string> = new Set(
   [
     SETTINGS.database_url,
+    SETTINGS.aws_secret_access_key,
     SETTINGS.jwt_secret,
     SETTINGS.admin_password,
     SETTINGS.metrics_token,

@@ -10,6 +10,7 @@ export function findConflicts(
 ): string[] {
   const problems = [
     ...instanceProblems(values),
+    ...documentProblems(values),
     ...backupProblems(values),
     ...adminProblems(values),
     ...keyProblems(values),
@@ -22,12 +23,19 @@ export function findConflicts(
 }
 
 /** What instances must have in common: each would otherwise have its own. */
-const SHARED = { DATABASE_URL: "database_url", JWT_SECRET: "jwt_secret" };
+const SHARED = { DATABASE_URL: "database_url", JWT_SECRET: "jwt_secret", DOCUMENTS_URL: "documents_url" };
 
 function instanceProblems(values: ReadSettings): string[] {
   if (values.instance_url === null) return [];
   const missing = Object.entries(SHARED).filter(([, key]) => values[key] === null);
   return missing.map(([name]) => `INSTANCE_URL needs ${name}, the same for every instance`);
+}
+
+function documentProblems(values: ReadSettings): string[] {
+  if (values.documents_url === null) return [];
+  const keys = { AWS_ACCESS_KEY_ID: "aws_access_key_id", AWS_SECRET_ACCESS_KEY: "aws_secret_access_key" };
+  const missing = Object.entries(keys).filter(([, key]) => values[key] === null);
+  return missing.map(([name]) => `DOCUMENTS_URL needs ${name}`);
 }
 
 function backupProblems({ backup_url, backup_at, backup_log, database_url }: ReadSettings): string[] {

@@ -157,6 +157,31 @@ export function backupUrl(value: string): string {
   throw new BadSetting("must be a URL such as file:///backups or s3://bucket/prefix");
 }
 
+/** Where a bucket is: `s3://bucket/prefix?region=…&endpoint=…`. */
+export function bucketUrl(value: string): {
+  bucket: string;
+  prefix: string;
+  region: string;
+  endpoint: string;
+} {
+  const url = URL.parse(value);
+  const example = "must be a URL such as s3://bucket/prefix?region=eu-central-1";
+  const is_plain = url?.username === "" && url.password === "" && url.port === "" && url.hash === "";
+  if (url?.protocol !== "s3:" || url.host === "" || !is_plain) throw new BadSetting(example);
+  const unknown = [...url.searchParams.keys()].find((name) => name !== "region" && name !== "endpoint");
+  if (unknown !== undefined)
+    throw new BadSetting(`takes region and endpoint after its "?", and not ${unknown}`);
+  const region = url.searchParams.get("region") ?? "us-east-1";
+  if (!/^[a-z0-9-]+$/.test(region)) throw new BadSetting("must name a region such as eu-central-1");
+  const given = URL.parse(url.searchParams.get("endpoint") ?? `https://s3.${region}.amazonaws.com`);
+  if (!given || !/^https?:$/.test(given.protocol) || given.pathname !== "/" || given.search !== "")
+    throw new BadSetting(
+      "must have an http or https origin as its endpoint, such as https://minio.example.com",
+    );
+  const prefix = decodeURIComponent(url.pathname).replace(/^\/+|\/+$/g, "");
+  return { bucket: url.host, prefix: prefix === "" ? "" : `${prefix}/`, region, endpoint: given.origin };
+}
+
 export function longToken(value: string): string {
   if (/^[\x21-\x7e]+$/.test(value) && value.length >= SHARED_LIMITS.secret_bytes) return value;
   throw new BadSetting(

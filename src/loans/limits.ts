@@ -28,10 +28,10 @@ export const LIMITS = {
   documents_application: 50,
   /** Maximum duration of an upload. */
   document_upload_ms: 120_000,
-  /** The age at which a file that no document refers to is removed. */
-  document_orphan_minutes: 60,
   /** Damaged files that `doctor` names. */
   document_problems: 5,
+  /** Documents that doctor looks at at once. */
+  document_checks: 16,
   /** A reason or note about a document, a consent or a decision. */
   loan_note_length: 500,
   locale_length: 35,

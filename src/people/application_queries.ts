@@ -5,6 +5,7 @@ import type { ApplicationStatus, Borrower } from "../loans/applications/model.ts
 import { isFinal, stateAt } from "../loans/applications/rules.ts";
 import { loanApplicationTable } from "../loans/applications/tables.ts";
 import { consentTable } from "../loans/consents/tables.ts";
+import { blobName } from "../store/blob_store.ts";
 import { listUsedContents } from "../loans/documents/queries.ts";
 import { loanDocumentTable } from "../loans/documents/tables.ts";
 import { findRow, matching } from "../store/list_rows.ts";
@@ -140,11 +141,14 @@ async function deleteDocuments(
   const { q, scope } = tx;
   const t = q.use(loanDocumentTable);
   const of_application = and(eq(t.company_id, scope.company_id), eq(t.application_id, application_id));
-  const rows = await q.delete(t).where(of_application).returning({ id: t.id, sha256: t.sha256 });
+  const rows = await q
+    .delete(t)
+    .where(of_application)
+    .returning({ id: t.id, sha256: t.sha256, object_id: t.object_id });
   if (rows.length === 0) return { count: 0, files: [] };
   const ids = rows.map(({ id }) => id);
-  const contents = rows.map(({ sha256 }) => sha256);
+  const contents = rows.map(blobName);
   const used = await listUsedContents(tx, contents);
   const count = rows.length + (await blankEntries(tx, "loan_document", ids));
-  return { count, files: contents.filter((sha256) => !used.has(sha256)) };
+  return { count, files: contents.filter((name) => !used.has(name)) };
 }

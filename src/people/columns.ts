@@ -143,7 +143,7 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
     company: ["program_snapshot", "form_snapshot"],
     plain: ["reference", "agent_client_id", "offer"],
   },
-  loan_documents: { person: ["file_name"], text: ["note", "uploaded_by"], plain: ["sha256"] },
+  loan_documents: { person: ["file_name"], text: ["note", "uploaded_by"], plain: ["sha256", "object_id"] },
   consent_definitions: {
     company: ["code", "title", "purpose_text", "data_text", "data_categories", "audience"],
     plain: ["locale", "text_sha256"],

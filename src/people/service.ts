@@ -164,7 +164,7 @@ async function carryOut(ctx: Context, { id, subjects, traces }: Pending): Promis
   const scrub = scrubbing({ texts, numbers, files });
   if (scrub !== null && !(await scrubAll(ctx, id, scrub))) return false;
   if (files.length > 0) {
-    if (ctx.documents.is_held) return false;
+    if (await ctx.documents.isHeld()) return false;
     const { company_id } = readTx(ctx).scope;
     await ctx.documents.removeUnused(company_id, files, (some) => listUsedContents(readTx(ctx), some));
   }

@@ -4,7 +4,7 @@ export interface Traces {
   readonly texts: readonly string[];
   /** Phone and identity numbers, as digits. */
   readonly numbers: readonly string[];
-  /** SHA-256 of documents that nothing refers to any more. */
+  /** Names of documents' contents that nothing refers to any more. */
   readonly files: readonly string[];
 }
 

@@ -21,7 +21,7 @@ import { Watch } from "./watch.ts";
 import { openRefusalLog } from "../audit/refusals.ts";
 import { recordOperation } from "../audit/recorder.ts";
 import { StoredClaim } from "../idempotency/claim.ts";
-import { BlobStore } from "../store/blob_store.ts";
+import { openDocuments } from "./open_documents.ts";
 import { openLoginGuard } from "../access/sessions/login_throttle.ts";
 import { openSignInsElsewhere } from "../access/sessions/sign_ins_elsewhere.ts";
 import { shareOf } from "../app/instances.ts";
@@ -93,7 +93,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
   const limits = await openLimits({ store, usage, background, log, ...config }, options);
-  const documents = new BlobStore(join(config.data_dir, "documents"), () => guards.disk.check());
+  const documents = openDocuments(config, store, () => guards.disk.check());
   const services = {
     clock,
     log,

@@ -1,5 +1,5 @@
 import postgres from "postgres";
-import type { Lock, TakeLock } from "./lock.ts";
+import type { IsLocked, Lock, TakeLock } from "./lock.ts";
 
 /** Finds out within half a minute, on both sides, that the other machine is gone. */
 const KEEPALIVE = { tcp_keepalives_idle: 10, tcp_keepalives_interval: 5, tcp_keepalives_count: 3 };
@@ -58,6 +58,18 @@ export class SessionLocks {
       else this.#taken.delete(name);
     }
     return is_taken ? this.#lock(name, key) : null;
+  };
+
+  /** By asking, not by taking it: whoever wants it meanwhile gets it. */
+  readonly isTaken: IsLocked = async (name) => {
+    const [row] = await this.#sql`
+      SELECT EXISTS (
+        SELECT FROM pg_locks
+        WHERE locktype = 'advisory' AND granted AND objsubid = 1
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+          AND (classid::bigint << 32 | objid::bigint) = ${keyOf(name)}::bigint
+      ) AS is_taken`;
+    return row?.is_taken === true;
   };
 
   #lock(name: string, key: string): Lock {

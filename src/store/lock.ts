@@ -12,16 +12,22 @@ export interface Lock {
  */
 export type TakeLock = (name: string, onLost?: () => void) => Promise<Lock | null>;
 
+/** Whether a process has the lock of a name now. Errors: those of a database that can't be reached. */
+export type IsLocked = (name: string) => Promise<boolean>;
+
 /** The locks of a database that is one process's own. */
-export function ownLocks(): TakeLock {
+export function ownLocks(): { take: TakeLock; isTaken: IsLocked } {
   const taken = new Set<string>();
-  return async (name) => {
-    if (taken.has(name)) return null;
-    taken.add(name);
-    return {
-      async release() {
-        taken.delete(name);
-      },
-    };
+  return {
+    async take(name) {
+      if (taken.has(name)) return null;
+      taken.add(name);
+      return {
+        async release() {
+          taken.delete(name);
+        },
+      };
+    },
+    isTaken: async (name) => taken.has(name),
   };
 }

@@ -96,6 +96,7 @@ export async function openPostgres(
       }).finally(() => begun--);
     },
     lock: locks.take,
+    isLocked: locks.isTaken,
     stats: async () => ({ waiting: Math.max(0, begun - POOL), wal_bytes: null }),
     serverTime: () => readTime(pools.reader.sql),
     endSessions: (name) => endSessions(pools.reader.sql, name),

@@ -58,6 +58,7 @@ export async function openSqlite(
   const run = runOn(writer);
   const uniqueIndexes = readUniqueIndexes(writer);
   const current = new AsyncLocalStorage<Queries>();
+  const locks = ownLocks();
   const commits = new CommitQueue(writer, { committed: snapshot.end });
 
   async function withHandle<T>(work: (q: Queries) => Promise<T>): Promise<T> {
@@ -80,7 +81,8 @@ export async function openSqlite(
       if (outer) return work(outer);
       return observedTransaction(() => commits.add(bindToSpan(() => withHandle(work))));
     },
-    lock: ownLocks(),
+    lock: locks.take,
+    isLocked: locks.isTaken,
     ...(ships_log ? { log: shippedLog(file, writer, commits, snapshot) } : {}),
     stats: async () => ({ waiting: commits.waiting, wal_bytes: await sizeOf(`${file}-wal`) }),
     serverTime: async () => null,

@@ -1,7 +1,7 @@
 import type { PgDatabase, PgQueryResultHKT } from "drizzle-orm/pg-core";
 import type { Scope } from "../core/access.ts";
 import type { ColumnKit } from "./columns.ts";
-import type { TakeLock } from "./lock.ts";
+import type { IsLocked, TakeLock } from "./lock.ts";
 
 type Database = PgDatabase<PgQueryResultHKT>;
 
@@ -79,6 +79,7 @@ export interface Store {
    */
   tx<T>(work: (q: Queries) => Promise<T>): Promise<T>;
   readonly lock: TakeLock;
+  readonly isLocked: IsLocked;
   /** On SQLite, where it is opened to ship its log. */
   readonly log?: ShippedLog;
   stats(): Promise<StoreState>;

@@ -11,6 +11,7 @@ export const UNOPENED_STORE: Store = {
   },
   tx: failUnopened,
   lock: failUnopened,
+  isLocked: failUnopened,
   stats: failUnopened,
   serverTime: failUnopened,
   endSessions: failUnopened,

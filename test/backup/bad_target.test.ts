@@ -17,7 +17,7 @@ import {
 } from "../support/process.ts";
 import { addSubscription } from "../usage/fixtures.ts";
 import { addDocuments, type FullService, openFullService } from "./full_service.ts";
-import { type S3Server, startS3 } from "./s3_server.ts";
+import { type S3Server, startS3 } from "../support/s3_server.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/backup/bad_target.test.ts` makes more of them. */
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? 1);

@@ -6,7 +6,7 @@ import { generateX25519Identity, identityToRecipient } from "age-encryption";
 import { fetchObject, storeObject } from "../../src/backup/objects.ts";
 import { openTarget } from "../../src/backup/open_target.ts";
 import { piecesOf, readText, type Target } from "../../src/backup/target.ts";
-import { type S3Server, startS3 } from "./s3_server.ts";
+import { type S3Server, startS3 } from "../support/s3_server.ts";
 
 const messageOf = (work: Promise<unknown>) =>
   work.then(

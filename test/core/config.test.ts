@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { readConfig } from "../../src/core/config.ts";
+import { readConfig, showSettings } from "../../src/core/config.ts";
 
 test.each([
   ["LOAN_SERVICE_KEY", "two words", "must be letters, digits and punctuation of ASCII, without spaces"],
@@ -23,11 +23,48 @@ test("an instance among several is refused without what all have in common", () 
   expect(() => readConfig({ INSTANCE_URL: settings.INSTANCE_URL })).toThrow(
     "INSTANCE_URL needs DATABASE_URL, the same for every instance; INSTANCE_URL needs JWT_SECRET",
   );
-  expect(() => readConfig({ ...settings, JWT_SECRET: "x".repeat(32), INSTANCE_URL: "10.0.0.5" })).toThrow(
+  const shared = { ...settings, ...BUCKET, JWT_SECRET: "x".repeat(32) };
+  expect(() => readConfig({ ...shared, DOCUMENTS_URL: "" })).toThrow("INSTANCE_URL needs DOCUMENTS_URL");
+  expect(() => readConfig({ ...shared, INSTANCE_URL: "10.0.0.5" })).toThrow(
     "INSTANCE_URL must be an http or https origin",
   );
-  const { instance_url } = readConfig({ ...settings, JWT_SECRET: "x".repeat(32) });
-  expect(instance_url).toBe("http://10.0.0.5:3001");
+  expect(readConfig(shared).instance_url).toBe("http://10.0.0.5:3001");
+});
+
+const BUCKET = { DOCUMENTS_URL: "s3://files", AWS_ACCESS_KEY_ID: "k", AWS_SECRET_ACCESS_KEY: "s" };
+
+test.each([
+  [
+    "s3://files",
+    { bucket: "files", prefix: "", region: "us-east-1", endpoint: "https://s3.us-east-1.amazonaws.com" },
+  ],
+  [
+    "s3://files/a/b%20c/?region=eu-x&endpoint=http://minio:9000/",
+    { bucket: "files", prefix: "a/b c/", region: "eu-x", endpoint: "http://minio:9000" },
+  ],
+])("DOCUMENTS_URL %s is a bucket", (url, place) => {
+  expect(readConfig({ ...BUCKET, DOCUMENTS_URL: url }).documents_url).toEqual(place);
+});
+
+test.each([
+  ["/mnt/files", "must be a URL such as s3://bucket/prefix?region=eu-central-1"],
+  ["file:///mnt/files", "must be a URL such as s3://bucket"],
+  ["s3:///prefix", "must be a URL such as s3://bucket"],
+  ["s3://key:secret@files", "must be a URL such as s3://bucket"],
+  ["s3://files?acl=public", 'takes region and endpoint after its "?", and not acl'],
+  ["s3://files?region=../x", "must name a region such as eu-central-1"],
+  ["s3://files?endpoint=minio:9000", "must have an http or https origin as its endpoint"],
+  ["s3://files?endpoint=http://minio/files", "must have an http or https origin as its endpoint"],
+])("DOCUMENTS_URL %s is refused with what is taken", (url, why) => {
+  expect(() => readConfig({ ...BUCKET, DOCUMENTS_URL: url })).toThrow(`DOCUMENTS_URL ${why}`);
+});
+
+test("DOCUMENTS_URL needs its keys, and they are shown to nobody", () => {
+  expect(() => readConfig({ DOCUMENTS_URL: "s3://files" })).toThrow(
+    "DOCUMENTS_URL needs AWS_ACCESS_KEY_ID; DOCUMENTS_URL needs AWS_SECRET_ACCESS_KEY",
+  );
+  const shown = showSettings({ ...BUCKET, AWS_SECRET_ACCESS_KEY: "very-secret" });
+  expect(JSON.stringify(shown)).not.toContain("very-secret");
 });
 
 test("the key file of FPX and those who sign with it are set together", () => {

@@ -259,14 +259,14 @@ test("again changes nothing, whoever it is", async () => {
 
 test("documents wait for a backup that reads them", async () => {
   const { company, applications } = others;
-  const release = billing.service.deps.documents.holdRemovals();
+  const lock = await billing.service.deps.store.lock("backup");
   const { api } = company;
   const asked = await api("POST", "/people/erasures", { application_id: applications.draft });
   expect(asked.status).toBe(202);
   await runNamedJob(billing.service, "person_erasures");
   const newest = async () => (await api("GET", "/people/erasures")).body.data[0].status;
   expect([await newest(), filesOf(billing.service, company.company_id).length]).toEqual(["pending", 2]);
-  release();
+  await lock?.release();
   await runNamedJob(billing.service, "person_erasures");
   expect([await newest(), filesOf(billing.service, company.company_id).length]).toEqual(["done", 1]);
 });

@@ -1,5 +1,5 @@
-import { existsSync, rmSync } from "node:fs";
-import type { BlobStore } from "../../store/blob_store.ts";
+import { rmSync } from "node:fs";
+import { blobName, type BlobStore } from "../../store/blob_store.ts";
 import type { UsageStore } from "../../usage_store/port.ts";
 import type { Assistant } from "../assistant.ts";
 import { LIMITS } from "../limits.ts";
@@ -13,7 +13,7 @@ import type { Draft, Spool } from "./spool.ts";
 export interface ShipperParts {
   readonly target: Target;
   readonly usage: Pick<UsageStore, "lastSeq" | "exportSegment">;
-  readonly documents: Pick<BlobStore, "pathOf">;
+  readonly documents: Pick<BlobStore, "fileOf">;
   readonly database: string;
   readonly assistant: Assistant;
   readonly spool: Spool;
@@ -110,18 +110,21 @@ export class DraftShipper {
 
   /** The documents since the last record, and at first those that the point lacks. */
   async #documents(folder: string, { point, n, document_id }: Shipped) {
-    const { assistant, database, documents: files, target } = this.#parts;
+    const { assistant, database, documents: files, target, spool } = this.#parts;
     const added = await assistant.do({ kind: "documents", path: database, after: document_id });
     const there = n === 0 ? (await readPoint(target, point)).documents : [];
     const known = new Set(there.map(({ company_id, sha256 }) => `${company_id}/${sha256}`));
     const documents: LogRecord["documents"] = [];
-    for (const { company_id, sha256 } of added.documents) {
-      const path = files.pathOf(company_id, sha256);
-      if (known.has(`${company_id}/${sha256}`) || !existsSync(path)) continue;
+    for (const { company_id, ...place } of added.documents) {
+      const { sha256 } = place;
+      if (known.has(`${company_id}/${sha256}`)) continue;
+      const path = await files.fileOf(company_id, blobName(place), spool.scratch);
+      if (path === null) continue;
       const object = await this.#write(`${folder}documents/${company_id}/${sha256}`, path);
       // Damaged on disk: a restore says that it is missing.
       if (object.sha256 === sha256) documents.push({ ...object, company_id });
     }
+    rmSync(spool.scratch, { force: true });
     return { documents, document_id: Math.max(document_id, added.last_id) };
   }
 

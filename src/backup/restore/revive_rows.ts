@@ -2,6 +2,7 @@ import { holdAllDebits } from "../../emandate/holds/queries.ts";
 import { mandatePaymentTable } from "../../emandate/payments/tables.ts";
 import { type ErasedPeople, repeatPersonErasures } from "../../people/queries.ts";
 import type { AnyTable } from "../../store/copy_rows.ts";
+import { moveDocumentsHere } from "../../loans/documents/queries.ts";
 import { isKeyed, lastKey, raiseKey } from "../../store/key_sequences.ts";
 import type { Queries } from "../../store/store.ts";
 import { type ErasedIds, repeatAllErasures } from "../../usage/erasures/queries.ts";
@@ -26,8 +27,8 @@ export interface Revival {
 }
 
 /**
- * Prepares restored rows for use: keys go on higher, debits are held, and the database is a new one that belongs to a
- * usage store with the events up to the point. Decision 0187.
+ * Prepares restored rows for use: keys go on higher, debits are held, documents are files of the folder that they were
+ * restored to, and the database is a new one that belongs to a usage store with the events up to the point. Decision 0187.
  */
 export async function reviveRows(
   q: Queries,
@@ -41,6 +42,7 @@ export async function reviveRows(
     await raiseKey(q, own, (await lastKey(q, own)) + ahead);
   }
   await holdAllDebits(q, now, `the restore of the point of ${point}`);
+  await moveDocumentsHere(q);
   await repeatAllErasures(q, now, erased);
   await repeatPersonErasures(q, now, erased_people);
   await resetLink(q, now, { database_id: crypto.randomUUID(), last_seq });

@@ -78,4 +78,9 @@ export const RejectDocument = strict(
 );
 
 /** The result of the cleanup job. */
-export const SweptDocuments = Type.Object({ documents: Type.Integer(), files: Type.Integer() });
+export const SweptDocuments = Type.Object({
+  documents: Type.Integer(),
+  files: Type.Integer(),
+  /** Files that were moved to DOCUMENTS_URL. */
+  moved: Type.Integer(),
+});

@@ -1,10 +1,11 @@
-import { and, asc, eq, gt, inArray, isNotNull, lte, ne, or } from "drizzle-orm";
+import { and, asc, eq, gt, inArray, isNotNull, isNull, lte, ne, or } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
-import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { type BlobName, blobName, partsOf, type StoredBlob } from "../../store/blob_store.ts";
+import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import { ofApplications } from "../applications/queries.ts";
 import { loanApplicationTable } from "../applications/tables.ts";
@@ -12,6 +13,14 @@ import type { DocumentType } from "../programs/model.ts";
 import type { LoanScope } from "../scope.ts";
 import { type DocumentState, LoanDocument } from "./model.ts";
 import { loanDocumentTable } from "./tables.ts";
+
+type Documents = ReturnType<typeof loanDocumentTable>;
+
+/** Where a content lies. */
+const placeColumns = ({ sha256, object_id }: Pick<Documents, "sha256" | "object_id">) => ({
+  sha256,
+  object_id,
+});
 
 const documentColumns = (q: Reads) => columnsOf(q.use(loanDocumentTable), LoanDocument);
 
@@ -33,10 +42,8 @@ export async function countDocuments(tx: ReadTx<LoanScope>, application_id: numb
   return countRows(tx.q, t, and(ofApplications(tx, t), eq(t.application_id, application_id)));
 }
 
-type NewDocument = Pick<
-  LoanDocument,
-  "application_id" | "type" | "file_name" | "content_type" | "size" | "sha256" | "uploaded_by"
->;
+type NewDocument = StoredBlob &
+  Pick<LoanDocument, "application_id" | "type" | "file_name" | "content_type" | "uploaded_by">;
 
 export async function insertDocument(
   { q, scope: { company_id, environment }, now }: Tx<LoanScope>,
@@ -74,17 +81,28 @@ export async function reviewDocument(
   return document;
 }
 
-/** Deletes a document that still has the status that was read; returns whether it did (compare-and-set). */
+/**
+ * Deletes a document that still has the status that was read; returns the name of its content, undefined where it did
+ * not (compare-and-set).
+ */
 export async function deleteDocument(
   tx: Tx<LoanScope>,
   { id, status }: Pick<LoanDocument, "id" | "status">,
-): Promise<boolean> {
+): Promise<BlobName | undefined> {
   const t = tx.q.use(loanDocumentTable);
   const rows = await tx.q
     .delete(t)
     .where(and(ofApplications(tx, t), matching(t, { id, status })))
-    .returning({ id: t.id });
-  return rows.length > 0;
+    .returning(placeColumns(t));
+  return rows.map(blobName)[0];
+}
+
+/** The name of a document's content; undefined where the scope has no such document. */
+export async function findContent(tx: ReadTx<LoanScope>, id: number): Promise<BlobName | undefined> {
+  const t = tx.q.use(loanDocumentTable);
+  const where = and(ofApplications(tx, t), eq(t.id, id));
+  const place = await findRow(tx.q, t, { columns: placeColumns(t), where });
+  return place && blobName(place);
 }
 
 // For file storage, which knows companies and no environments.
@@ -92,25 +110,64 @@ export async function deleteDocument(
 /** Those of the contents that a document of the company refers to. */
 export async function listUsedContents(
   { q, scope: { company_id } }: ReadTx,
-  sha256s: readonly string[],
-): Promise<Set<string>> {
+  names: readonly BlobName[],
+): Promise<Set<BlobName>> {
   const t = q.use(loanDocumentTable);
+  const places = names.map(partsOf);
+  const files = places.flatMap(({ sha256, object_id }) => (object_id === null ? sha256 : []));
+  const objects = places.flatMap(({ object_id }) => object_id ?? []);
   const rows = await q
-    .selectDistinct({ sha256: t.sha256 })
+    .selectDistinct(placeColumns(t))
     .from(t)
-    .where(and(eq(t.company_id, company_id), inArray(t.sha256, [...sha256s])));
-  return new Set(rows.map(({ sha256 }) => sha256));
+    .where(
+      and(
+        eq(t.company_id, company_id),
+        or(and(inArray(t.sha256, files), isNull(t.object_id)), inArray(t.object_id, objects)),
+      ),
+    );
+  return new Set(rows.map(blobName));
+}
+
+/** The company's documents whose contents are files in DATA_DIR, by id. */
+export async function listFiles(
+  { q, scope: { company_id } }: ReadTx,
+  { after_id, limit }: { after_id: number; limit: number },
+): Promise<Pick<LoanDocument, "id" | "size" | "sha256">[]> {
+  const t = q.use(loanDocumentTable);
+  const where = and(eq(t.company_id, company_id), isNull(t.object_id), gt(t.id, after_id));
+  return selectRows(q, t, {
+    columns: { id: t.id, size: t.size, sha256: t.sha256 },
+    where,
+    order: asc(t.id),
+    limit,
+  });
+}
+
+/** Writes down that a document's content is an object now; returns whether it was a file until then (compare-and-set). */
+export async function moveContent(
+  { q, scope: { company_id } }: Tx,
+  { id, object_id }: { id: number; object_id: string },
+): Promise<boolean> {
+  const t = q.use(loanDocumentTable);
+  const where = and(eq(t.company_id, company_id), eq(t.id, id), isNull(t.object_id));
+  return (await q.update(t).set({ object_id }).where(where).returning({ id: t.id })).length > 0;
+}
+
+/** Writes down of all companies' documents that they are files, as after a restore. */
+export async function moveDocumentsHere(q: Queries): Promise<void> {
+  const t = q.use(loanDocumentTable);
+  await q.update(t).set({ object_id: null }).where(isNotNull(t.object_id));
 }
 
 /**
  * Deletes at most `limit` documents of deleted applications, and of those that ended without a loan before `until`.
- * Returns the SHA-256 of each document's content.
+ * Returns the name of each document's content.
  */
 export async function deleteEndedDocuments(
   { q, scope: { company_id } }: Tx,
   until: Temporal.Instant,
   limit: number,
-): Promise<string[]> {
+): Promise<BlobName[]> {
   const t = q.use(loanDocumentTable);
   const a = q.use(loanApplicationTable);
   const ends = [a.rejected_at, a.declined_at, a.withdrawn_at, a.expired_at];
@@ -126,12 +183,11 @@ export async function deleteEndedDocuments(
     )
     .orderBy(asc(t.id))
     .limit(limit);
-  const rows = await q.delete(t).where(inArray(t.id, ended)).returning({ sha256: t.sha256 });
-  return rows.map(({ sha256 }) => sha256);
+  return (await q.delete(t).where(inArray(t.id, ended)).returning(placeColumns(t))).map(blobName);
 }
 
 /** The file that a document refers to. */
-export type ExpectedFile = Pick<LoanDocument, "id" | "size" | "sha256"> & { company_id: number };
+export type ExpectedFile = StoredBlob & { id: number; company_id: number };
 
 /** The files that all companies' documents refer to, by document id. */
 export async function listExpectedFiles(
@@ -140,7 +196,7 @@ export async function listExpectedFiles(
 ): Promise<ExpectedFile[]> {
   const t = q.use(loanDocumentTable);
   return selectRows(q, t, {
-    columns: { id: t.id, company_id: t.company_id, size: t.size, sha256: t.sha256 },
+    columns: { id: t.id, company_id: t.company_id, size: t.size, ...placeColumns(t) },
     where: gt(t.id, after_id),
     order: asc(t.id),
     limit,

@@ -11,6 +11,7 @@ import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
+import type { BlobName } from "../../store/blob_store.ts";
 import type { ReadTx, Reads } from "../../store/store.ts";
 import { recordEvents } from "../../webhooks/events/queries.ts";
 import { findApplication, requireApplication } from "../applications/queries.ts";
@@ -66,8 +67,9 @@ export const downloadLoanDocument = operation({
   output: Type.Unsafe<Download>(Type.Any()),
   async run(ctx, { id }) {
     const tx = loanReadTx(ctx);
-    const { content_type, file_name, sha256 } = await findDocument(tx, id);
-    const body = await createDownloadStream(await ctx.documents.read(tx.scope.company_id, sha256), {
+    const { content_type, file_name } = await findDocument(tx, id);
+    const content = orNotFound(await queries.findContent(tx, id), "Document", id);
+    const body = await createDownloadStream(await ctx.documents.read(tx.scope.company_id, content), {
       idle_ms: SHARED_LIMITS.download_idle_ms,
       bytes_s: SHARED_LIMITS.download_bytes_s,
       onError: (error) =>
@@ -97,7 +99,7 @@ export const uploadLoanDocument = operation({
     const staged = await documents.stage(company_id);
     try {
       const { type, file_name, content_type } = await receiveUpload(request, staged);
-      return await documents.commit(company_id, staged, usedIn(ctx), (written) =>
+      return await documents.commit(company_id, staged, usedIn(ctx), (stored) =>
         store.tx(async (q) => {
           // The upload took time: the loan agent's key may have been revoked since.
           const { actor, now } = await renew(q);
@@ -105,7 +107,7 @@ export const uploadLoanDocument = operation({
           const application = await findOpen(tx, application_id);
           await queries.supersedeDocument(tx, { application_id, type });
           const uploaded_by = await uploaderOf(tx, actor);
-          const facts = { application_id, type, file_name, content_type, uploaded_by, ...written };
+          const facts = { application_id, type, file_name, content_type, uploaded_by, ...stored };
           const document = await queries.insertDocument(tx, facts);
           await extendIdleDeadline(tx, application);
           await recordEvents(tx, [documentEvent("uploaded", document)]);
@@ -129,14 +131,15 @@ export const deleteLoanDocument = operation({
   input: ById,
   output: Nothing,
   async run(ctx, { id }) {
-    const { sha256 } = await loanTransaction(ctx, async (tx) => {
+    const content = await loanTransaction(ctx, async (tx) => {
       const document = await findDocument(tx, id);
       const application = orNotFound(await findApplication(tx, document.application_id), "Document", id);
       checkDeletable(document, stateAt(application, tx.now));
-      if (!(await queries.deleteDocument(tx, document))) throw changedMeanwhile(`delete document ${id}`);
-      return document;
+      const deleted = await queries.deleteDocument(tx, document);
+      if (deleted === undefined) throw changedMeanwhile(`delete document ${id}`);
+      return deleted;
     });
-    await removeFiles(ctx, [sha256]);
+    await removeFiles(ctx, [content]);
     return {};
   },
 });
@@ -161,7 +164,7 @@ export const rejectLoanDocument = operation({
 
 /**
  * Deletes the documents of deleted drafts and of applications that ended without a loan LOAN_DOCUMENT_DAYS ago, and
- * files that nothing refers to. Decision 0105.
+ * files that nothing refers to; moves files to DOCUMENTS_URL where that is set. Decisions 0105 and 0324.
  */
 export const sweepLoanDocuments = operation({
   name: "sweep_loan_documents",
@@ -173,18 +176,39 @@ export const sweepLoanDocuments = operation({
   async run(ctx) {
     const { now, config, documents, background } = ctx;
     const until = now.subtract({ hours: 24 * config.loan_document_days });
-    const swept = { documents: 0, files: 0 };
+    const swept = { documents: 0, files: 0, moved: 0 };
     await deleteInBatches(background, async (limit) => {
       const contents = await transaction(ctx, (tx) => queries.deleteEndedDocuments(tx, until, limit));
       swept.documents += contents.length;
       swept.files += await removeFiles(ctx, contents);
       return contents.length;
     });
-    const orphaned = now.subtract({ minutes: LIMITS.document_orphan_minutes });
-    swept.files += await documents.sweep(readTx(ctx).scope.company_id, orphaned, usedIn(ctx));
+    if (documents.is_bucket) swept.moved = await moveFiles(ctx);
+    swept.files += await documents.sweep(readTx(ctx).scope.company_id, now, usedIn(ctx));
     return swept;
   },
 });
+
+/** Moves the company's files of this DATA_DIR to the bucket; returns how many documents have an object now. */
+async function moveFiles(ctx: Context): Promise<number> {
+  const { documents, background } = ctx;
+  const tx = readTx(ctx);
+  let moved = 0;
+  for (let after_id = 0; !background.is_stopping; ) {
+    const batch = await queries.listFiles(tx, { after_id, limit: SHARED_LIMITS.prune_rows });
+    for (const { id, ...file } of batch) {
+      if (background.is_stopping) return moved;
+      const is_moved = await documents.moveIn(tx.scope.company_id, file, usedIn(ctx), (object_id) =>
+        transaction(ctx, (own) => queries.moveContent(own, { id, object_id })),
+      );
+      if (is_moved) moved++;
+    }
+    const last = batch.at(-1);
+    if (last === undefined) break;
+    after_id = last.id;
+  }
+  return moved;
+}
 
 async function list(ctx: Context, { id, ...page }: Static<typeof ListDocuments>) {
   const tx = loanReadTx(ctx);
@@ -253,5 +277,4 @@ async function removeFiles(ctx: Context, contents: readonly string[]): Promise<n
 }
 
 /** Those of the contents that the company's documents still refer to. */
-const usedIn = (ctx: Context) => (sha256s: readonly string[]) =>
-  queries.listUsedContents(readTx(ctx), sha256s);
+const usedIn = (ctx: Context) => (names: readonly BlobName[]) => queries.listUsedContents(readTx(ctx), names);

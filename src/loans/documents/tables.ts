@@ -21,6 +21,8 @@ export const loanDocumentTable = (k: ColumnKit) =>
       size: k.integer("size").notNull(),
       /** The SHA-256 of the bytes, which names the file. */
       sha256: k.text("sha256").notNull(),
+      /** The object in the bucket that has them; null: a file in DATA_DIR. */
+      object_id: k.text("object_id"),
       status: k.enumeration("status", DOCUMENT_STATUSES).notNull(),
       reason_code: k.enumeration("reason_code", DOCUMENT_REASONS),
       note: k.text("note"),
@@ -33,6 +35,7 @@ export const loanDocumentTable = (k: ColumnKit) =>
       k.uniqueIndex("loan_documents_current").on(t.application_id, t.type).where(sql`status <> 'superseded'`),
       k.index("loan_documents_application").on(t.application_id, t.id),
       k.index("loan_documents_file").on(t.company_id, t.sha256),
+      k.uniqueIndex("loan_documents_object").on(t.object_id),
     ],
   );
 

@@ -3,7 +3,7 @@ import { LIMITS } from "../limits.ts";
 import { decode } from "../../core/validate.ts";
 import { type IncomingFile, readMultipart } from "../../http/multipart.ts";
 import type { DocumentType } from "../programs/model.ts";
-import type { StagedFile } from "../../store/blob_store.ts";
+import type { StagedFile } from "../../store/staged_files.ts";
 import { type ContentType, UploadFields } from "./model.ts";
 import { cleanFileName, contentTypeOf, SIGNATURE_BYTES } from "./rules.ts";
 

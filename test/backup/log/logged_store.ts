@@ -127,7 +127,7 @@ export async function openLogged({
         return to - from;
       },
     },
-    documents: { pathOf: () => "" },
+    documents: { fileOf: async () => null },
     messages: {
       info: () => undefined,
       warn: ({ err }: { err: Error }) => void problems.push(err.message),

@@ -19,7 +19,7 @@ import { readRecord } from "../../../src/backup/log/record.ts";
 import { openTarget } from "../../../src/backup/open_target.ts";
 import { dice } from "../../support/dice.ts";
 import { flipAnywhere } from "../../support/flip_bits.ts";
-import { startS3 } from "../s3_server.ts";
+import { startS3 } from "../../support/s3_server.ts";
 import { Expected, openLogged, readCounted } from "./logged_store.ts";
 
 /** Few in every run; `LOG_ROUNDS=40 bun test test/backup/log` makes more of them. */

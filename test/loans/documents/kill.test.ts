@@ -6,11 +6,11 @@ import {
   makePreparedFolder,
   runHere,
   serveHere,
-  type Served,
   startServer,
 } from "../../support/process.ts";
-import { apiOf, type Json } from "../../support/harness.ts";
-import { type Borrowing, openBorrowing, PDF, sha256, upload } from "./fixtures.ts";
+import type { Json } from "../../support/harness.ts";
+import { PDF, sha256, upload } from "./fixtures.ts";
+import { killBetween, openServer } from "./killed_upload.ts";
 import { beginUpload, HEAD } from "./raw_upload.ts";
 
 /** The files below the company's folder. */
@@ -22,43 +22,6 @@ function filesIn({ data_dir }: CommandFolder): { name: string; path: string; is_
       path: join(parentPath, name),
       is_incoming: parentPath.endsWith("incoming"),
     }));
-}
-
-async function openServer({ url, signIn }: Served): Promise<Borrowing> {
-  const api = await signIn();
-  return openBorrowing({
-    url,
-    anonymous: apiOf(url, {}),
-    api,
-    company_id: 1,
-    admin_email: "admin@example.com",
-  });
-}
-
-/** Uploads to a server that hangs between the file and its row, and kills it there. */
-async function killBetween(place: CommandFolder, loans: Borrowing, id: number, bytes: string): Promise<void> {
-  const child = Bun.spawn(["bun", "test/loans/documents/hanging_server.ts"], {
-    env: place.env,
-    stdout: "pipe",
-    stderr: "inherit",
-  });
-  let printed = "";
-  let answer: Promise<string> | undefined;
-  for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
-    printed += piece;
-    const url = /listens on (\S+)/.exec(printed)?.[1];
-    if (url !== undefined && answer === undefined) {
-      const { clientId, clientSecret } = loans.agent_key;
-      const { body } = await apiOf(url, {})("POST", "/auth/token", { clientId, clientSecret });
-      answer = upload({ url }, body.token, id, { bytes }).then(
-        () => "answered",
-        () => "cut off",
-      );
-    }
-    if (printed.includes("hangs")) child.kill("SIGKILL");
-  }
-  expect(await answer).toBe("cut off");
-  await child.exited;
 }
 
 test("kill -9 in the middle of uploads: what was answered is there, nothing is half done, what is lost is removed", async () => {

@@ -161,9 +161,10 @@ test("what doctor looks at: files that are gone, of another size or with other b
     `document ${ids[0]} is missing`,
     `document ${ids[1]} has 5 bytes instead of ${PDF.length + 5}`,
   ];
-  expect(await check(false)).toEqual({ documents, broken: 2, problems: two });
+  expect(await check(false)).toEqual({ documents, files: documents, broken: 2, problems: two });
   expect(await check(true)).toEqual({
     documents,
+    files: documents,
     broken: 3,
     problems: [...two, `document ${ids[2]} has other bytes than were stored`],
   });

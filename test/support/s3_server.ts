@@ -1,18 +1,23 @@
-/** A bucket in memory: the S3 requests that Bun's client sends, refused where they carry no signature. */
+/** A bucket in memory: the S3 requests that Bun's client sends or signs, refused where they carry no signature. */
 export interface S3Server {
   readonly url: string;
   readonly objects: Map<string, Uint8Array>;
+  /** When an object was written, where it is not long ago. */
+  readonly modified: Map<string, string>;
   /** Parts of uploads that came in, by size: those of one upload in any order. */
   readonly parts: number[];
   /** Whether nothing is answered as it should be. */
   is_gone: boolean;
   /** Called with each request that writes, before it does; what it returns is the answer in its place. */
   onWrite: (request: Request) => Response | undefined | Promise<Response | undefined>;
+  /** The same of each request that reads an object. */
+  onRead: S3Server["onWrite"];
   stop(): Promise<void>;
 }
 
 export function startS3(): S3Server {
   const objects = new Map<string, Uint8Array>();
+  const modified = new Map<string, string>();
   const uploads = new Map<string, { key: string; parts: Map<number, Uint8Array> }>();
   const parts: number[] = [];
   const xml = (text: string) => new Response(text, { headers: { "content-type": "application/xml" } });
@@ -52,7 +57,7 @@ export function startS3(): S3Server {
     const is_truncated = keys.length > page.length;
     const contents = page.map(
       (key) =>
-        `<Contents><Key>${key}</Key><Size>${objects.get(key)?.length}</Size><LastModified>2020-01-01T00:00:00.000Z</LastModified></Contents>`,
+        `<Contents><Key>${key}</Key><Size>${objects.get(key)?.length}</Size><LastModified>${modified.get(key) ?? "2020-01-01T00:00:00.000Z"}</LastModified></Contents>`,
     );
     const next = is_truncated ? `<NextContinuationToken>${page.at(-1)}</NextContinuationToken>` : "";
     return xml(
@@ -60,14 +65,18 @@ export function startS3(): S3Server {
     );
   }
 
-  const state: Pick<S3Server, "is_gone" | "onWrite"> = { is_gone: false, onWrite: () => undefined };
+  const state: Pick<S3Server, "is_gone" | "onWrite" | "onRead"> = {
+    is_gone: false,
+    onWrite: () => undefined,
+    onRead: () => undefined,
+  };
   const server = Bun.serve({
     port: 0,
     async fetch(request) {
       if (state.is_gone) return new Response("<Error><Code>AccessDenied</Code></Error>", { status: 403 });
-      const is_signed = /^AWS4-HMAC-SHA256 .*Signature=[0-9a-f]{64}$/.test(
-        request.headers.get("authorization") ?? "",
-      );
+      const signature =
+        request.headers.get("authorization") ?? `AWS4-HMAC-SHA256 ${new URL(request.url).search}`;
+      const is_signed = /^AWS4-HMAC-SHA256 .*Signature=[0-9a-f]{64}\b/.test(signature);
       if (!is_signed) return new Response("<Error><Code>AccessDenied</Code></Error>", { status: 403 });
       if (request.method !== "GET" && request.method !== "HEAD") {
         const refused = await state.onWrite(request);
@@ -86,10 +95,12 @@ export function startS3(): S3Server {
         objects.delete(key);
         return new Response(null, { status: 204 });
       }
+      const instead = await state.onRead(request);
+      if (instead) return instead;
       const object = objects.get(key);
       return object === undefined ? missing() : new Response(object.slice());
     },
   });
   const url = `http://localhost:${server.port}`;
-  return Object.assign(state, { url, objects, parts, stop: () => server.stop(true) });
+  return Object.assign(state, { url, objects, modified, parts, stop: () => server.stop(true) });
 }
