@@ -2,13 +2,9 @@ import { basename } from "node:path";
 import type { Deps } from "../app/deps.ts";
 import { call } from "../app/operation.ts";
 import type { FileFormat } from "../usage/import/file_head.ts";
-import {
-  importUsage,
-  listSubscriptionKeys,
-  recognizeImport,
-  stageUsageImport,
-  startUsageImport,
-} from "../usage/import/service.ts";
+import { listSubscriptionKeys, recognizeImport } from "../usage/import/prepare_import.ts";
+import { startUsageImport } from "../usage/import/service.ts";
+import { importUsage, stageUsageImport } from "../usage/import/store_block.ts";
 import type { EventRows } from "../usage_store/event_rows.ts";
 import { commandContext } from "./command.ts";
 import {

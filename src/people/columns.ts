@@ -56,6 +56,13 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   // A line's description is made of its billing model's name and prices.
   billing_records: { company: ["lines"], plain: ["currency", "unmetered"] },
   usage_imports: { text: ["file_name"], plain: ["digest"] },
+  // What a file says may name anybody; its columns, and how they are matched, are read as names of columns.
+  usage_uploads: {
+    text: ["file_name", "sample", "error"],
+    company: ["columns", "matching"],
+    plain: ["digest", "file"],
+  },
+  usage_upload_rejections: { text: ["places"] },
   // Its filters hold what somebody typed.
   usage_views: { text: ["name", "question"] },
   // What an erasure of usage goes by is gone from it when it is done.

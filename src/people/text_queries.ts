@@ -16,6 +16,7 @@ import { consentTable } from "../loans/consents/tables.ts";
 import { loanDocumentTable } from "../loans/documents/tables.ts";
 import type { TableDefinition } from "../store/columns.ts";
 import { usageImportTable } from "../usage/import/tables.ts";
+import { usageUploadRejectionTable, usageUploadTable } from "../usage/uploads/tables.ts";
 import { usageViewTable } from "../usage/views/tables.ts";
 import { webhookLogTable } from "../webhooks/deliveries/tables.ts";
 import { selectRows } from "../store/select_rows.ts";
@@ -30,6 +31,8 @@ export const TEXT_TABLES: readonly TableDefinition<OwnedTable>[] = [
   billingModelChangeTable,
   billingRunTable,
   usageImportTable,
+  usageUploadTable,
+  usageUploadRejectionTable,
   usageViewTable,
   auditLogTable,
   apiKeyTable,

@@ -84,6 +84,7 @@ import { importRoutes } from "../usage/import/routes.ts";
 import { ingestRoutes } from "../usage/ingest/routes.ts";
 import { myUsageSearchRoutes, usageSearchRoutes } from "../usage/search/routes.ts";
 import { myUsageSeriesRoutes, usageSeriesRoutes } from "../usage/series/routes.ts";
+import { usageFileRoutes, usageUploadRoutes } from "../usage/uploads/routes.ts";
 import { myViewRoutes, viewRoutes } from "../usage/views/routes.ts";
 import { openUserLinkRoutes, userLinkRoutes } from "../access/user_links/routes.ts";
 import { userRoutes } from "../access/users/routes.ts";
@@ -243,7 +244,9 @@ const usageQuestions = (deps: Deps) =>
     .use(usageSeriesRoutes(deps))
     .use(myUsageSeriesRoutes(deps))
     .use(viewRoutes(deps))
-    .use(myViewRoutes(deps));
+    .use(myViewRoutes(deps))
+    .use(usageUploadRoutes(deps))
+    .use(usageFileRoutes(deps));
 
 /** Everything below /emandate. */
 const directDebit = (deps: Deps) =>

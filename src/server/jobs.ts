@@ -51,6 +51,8 @@ import { checkUsage, describeSums } from "../usage/consistency_check.ts";
 import { listCompaniesWithErasures } from "../usage/erasures/queries.ts";
 import { carryOutErasures } from "../usage/erasures/service.ts";
 import { applyUsageRetention } from "../usage/retention/service.ts";
+import { listCompaniesWithUploads } from "../usage/uploads/queries.ts";
+import { carryOnUploads, pruneUsageUploads } from "../usage/uploads/run.ts";
 import { pruneWebhookLogs } from "../webhooks/deliveries/service.ts";
 import { resealWebhookSecrets } from "../webhooks/endpoints/service.ts";
 import { pruneEvents } from "../webhooks/events/service.ts";
@@ -67,9 +69,8 @@ export interface Job {
   /** Whether it also runs once when the service starts, for what fell due meanwhile. */
   runs_at_start?: boolean;
   /**
-   * The companies with something to do, by one cheap query: for jobs that run every second. They take no lock before
-   * that, which would be a query each second; one instance then works for a company, and what it changes is guarded row
-   * by row all the same.
+   * The companies with something to do, by one cheap query: for jobs that run every second. They take no lock before that,
+   * which would be a query each second; one instance then works for a company, and changes are guarded row by row.
    */
   due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
   /** Whether it runs by itself only where there are several instances. */
@@ -122,6 +123,20 @@ export const JOBS: readonly Job[] = [
     cron: "40 20 3 * * *",
     goes_on: ["disk", "clock"],
     run: (ctx) => call(ctx, pruneSimulations, {}),
+  },
+  {
+    name: "usage_uploads",
+    summary: "Import files of usage that were uploaded",
+    cron: "* * * * * *",
+    due: listCompaniesWithUploads,
+    run: (ctx) => call(ctx, carryOnUploads, {}),
+  },
+  {
+    name: "usage_uploads_prune",
+    summary: "Delete files of usage that were uploaded over 7 days ago",
+    cron: "50 25 3 * * *",
+    goes_on: ["disk", "clock"],
+    run: (ctx) => call(ctx, pruneUsageUploads, {}),
   },
   {
     name: "usage_check",

@@ -32,6 +32,8 @@ export const {
   billing_records,
   running_bills,
   usage_imports,
+  usage_uploads,
+  usage_upload_rejections,
   usage_views,
   usage_erasures,
   usage_erased_ids,

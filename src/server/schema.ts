@@ -61,6 +61,7 @@ import { SUBSCRIPTION_CONSTRAINTS, subscriptionTable } from "../billing/subscrip
 import { usageErasedIdsTable, usageErasureTable } from "../usage/erasures/tables.ts";
 import { usageRetentionTable } from "../usage/retention/tables.ts";
 import { usageImportTable } from "../usage/import/tables.ts";
+import { usageUploadRejectionTable, usageUploadTable } from "../usage/uploads/tables.ts";
 import { usageViewTable } from "../usage/views/tables.ts";
 import { usageLinkTable } from "../usage/store_link/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
@@ -102,6 +103,8 @@ export const TABLES = {
   billing_records: billingRecordTable,
   running_bills: runningBillTable,
   usage_imports: usageImportTable,
+  usage_uploads: usageUploadTable,
+  usage_upload_rejections: usageUploadRejectionTable,
   usage_views: usageViewTable,
   usage_erasures: usageErasureTable,
   usage_erased_ids: usageErasedIdsTable,

@@ -78,6 +78,35 @@ export const LIMITS = {
   /** What an import by a command sends at once: every rejected row is named. */
   usage_sent_rows: 100_000,
   usage_sent_text_bytes: 32 * 1024 * 1024,
+  /** A file that is uploaded to be imported; all of those on disk; how many a company keeps, and for how long. */
+  usage_upload_bytes: 256 * 1024 * 1024,
+  usage_uploads_bytes: 8 * 1024 ** 3,
+  usage_uploads_kept: 20,
+  usage_upload_days: 7,
+  /** Uploads that arrive at once: in all, and of one company. */
+  usage_uploads: 6,
+  usage_uploads_company: 2,
+  /** How long one may take to arrive, and what must come within each 10 s meanwhile. */
+  usage_upload_ms: 3_600_000,
+  usage_upload_pace_bytes: 64 * 1024,
+  /** Its columns, their names, and the rows and texts that are shown of it. */
+  usage_upload_columns: 100,
+  usage_upload_column_length: 200,
+  usage_upload_sample: 50,
+  usage_upload_sample_length: 100,
+  /** How its columns are matched. */
+  usage_upload_constant_length: 200,
+  usage_upload_factors: 4,
+  usage_upload_summands: 10,
+  /** Memory of the engine that reads it. */
+  usage_upload_memory: "256MB",
+  /** How long one is read before others have their turn, and how often a step is tried. */
+  usage_upload_turn_ms: 15_000,
+  usage_upload_attempts: 5,
+  /** Its rejected rows that are named. */
+  usage_upload_rejects: 10_000,
+  /** How long an upload whose file another instance has waits for that. */
+  usage_upload_patience_ms: 600_000,
   /** Rows sampled for the keys of a file. */
   usage_import_sample: 10_000,
   /** Events of an erasure that are looked for at once, which reads all that are erased already. */

@@ -43,6 +43,7 @@ const ORDER: [method: string, path: string, values?: Record<string, string>][] =
   ["post", "/billing-model-migrations"],
   ["post", "/simulations"],
   ["post", "/webhook-logs/redeliver"],
+  ["post", "/usage/imports/{id}/run"],
 ];
 
 /** Requests whose answers are shown, once everything above was sent and billed. */
@@ -71,6 +72,9 @@ let document: Json;
 
 beforeAll(async () => {
   document = (await service.anonymous("GET", "origin:/openapi.json")).body;
+  const file = "customer,time,input,output,model\nacme,2026-01-05T00:00:00Z,1,2,small\n";
+  const type = { "content-type": "text/csv" };
+  await service.api("POST", "/usage/imports/files?file_name=usage.csv", file, type);
 });
 
 /** The schema that a reference leads to. */

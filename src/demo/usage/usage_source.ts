@@ -1,4 +1,4 @@
-import { importUsage, stageUsageImport } from "../../usage/import/service.ts";
+import { importUsage, stageUsageImport } from "../../usage/import/store_block.ts";
 import type { ImportSource } from "../../usage/import/model.ts";
 import type { EventBlock } from "../../usage_store/duckdb/append/event_block.ts";
 import type { Calendar } from "../calendar.ts";

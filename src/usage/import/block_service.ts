@@ -19,7 +19,7 @@ import {
   type SentBlock,
 } from "./model.ts";
 import { listUsageImports, saveUsageImport } from "./queries.ts";
-import { importUsage, stageUsageImport } from "./service.ts";
+import { importUsage, stageUsageImport } from "./store_block.ts";
 
 /** One block is read and stored at a time: its engine's memory is the bound of all. Of a company one waits for that. */
 const reading = new KeyedMutex<"block" | number>();

@@ -27,13 +27,17 @@ export async function showProgress(connection: DuckDBConnection): Promise<void> 
   await connection.run("SET enable_progress_bar = true; SET enable_progress_bar_print = false");
 }
 
-/** The rows of `blockSql` in blocks of a size. */
+/** The rows of `blockSql` in blocks of a size; `first_row` is the number of the first one, by default 1. */
 export async function* blocksOf(
   connection: DuckDBConnection,
   sql: string,
-  { size, countRows }: { size: number; countRows?: (count: number) => void },
+  {
+    size,
+    first_row = 1,
+    countRows,
+  }: { size: number; first_row?: number; countRows?: (count: number) => void },
 ): AsyncGenerator<EventBlock> {
-  let block = new EventBlock(1, size);
+  let block = new EventBlock(first_row, size);
   for await (const chunk of await connection.stream(sql)) {
     block.add(chunk);
     countRows?.(chunk.rowCount);

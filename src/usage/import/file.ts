@@ -147,7 +147,7 @@ async function selectNdjsonRows(
 }
 
 /** Creates the enum type that numbers the keys, in their order. */
-async function numberKeys(connection: DuckDBConnection, keys: readonly string[]): Promise<void> {
+export async function numberKeys(connection: DuckDBConnection, keys: readonly string[]): Promise<void> {
   if (keys.length === 0) return;
   await connection.run("CREATE TEMP TABLE keys (number INTEGER, key VARCHAR)");
   let first = 0;
@@ -173,7 +173,8 @@ async function* readBlocks(
   yield* blocksOf(connection, sql, { size: LIMITS.usage_import_block, countRows });
 }
 
-async function* readBrokenLines(
+/** The lines that the engine took for no rows so far, block by block. */
+export async function* readBrokenLines(
   connection: DuckDBConnection,
   { rejects }: FileTable,
 ): AsyncGenerator<BrokenLine[]> {
