@@ -28,8 +28,8 @@ import {
   EVENT_SUMS,
   type GroupHours,
   hoursSql,
-  isBySubscription,
   isByTime,
+  keysOfValues,
   SUMS_OF_SUMS,
   type TimeRange,
 } from "./rollup.ts";
@@ -145,9 +145,10 @@ function groupsSql(
 
 /** The names of the group sums that would suffice for the query, the fewest first; none when events must be read. */
 export function sufficientSums(wanted: EventFilter & Pick<AggregateQuery, "group_by">): string[] {
-  const keys = wanted.group_by.map(metadataKeyOf).filter((key) => key !== undefined);
-  const [key] = keys;
-  if (!isBySubscription(wanted) || keys.length > 1) return [];
+  const grouped = wanted.group_by.map(metadataKeyOf).filter((key) => key !== undefined);
+  const filtered = keysOfValues(wanted);
+  const [key, ...others] = new Set([...grouped, ...(filtered ?? [])]);
+  if (filtered === undefined || grouped.length > 1 || others.length > 0) return [];
   if (key === undefined) return [BY_SUBSCRIPTION];
   const is_whole = wanted.subscription_ids === undefined && !wanted.group_by.includes("subscription");
   return sumsNames(key).slice(is_whole ? 0 : 1);

@@ -1,6 +1,8 @@
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { EventFilter } from "../../port.ts";
+import type { MetadataCondition } from "../../event_filter.ts";
 import { whereSql } from "./filters.ts";
+import { valueConditionSql } from "./metadata_sql.ts";
 import { groupsOf } from "./sums_names.ts";
 import type { Parameters } from "../engine/sql.ts";
 
@@ -27,6 +29,24 @@ export function isBySubscription({ metadata = {}, conditions = [], ...filter }: 
     [metadata_search, min_usage, max_usage].every((part) => part === undefined) &&
     Object.keys(metadata).length + conditions.length === 0
   );
+}
+
+/** The conditions on metadata of a filter; pairs are conditions too. */
+function conditionsOf({ metadata = {}, conditions = [] }: EventFilter): readonly MetadataCondition[] {
+  const pairs = Object.entries(metadata).map(([key, value]) => ({ key, op: "is" as const, values: [value] }));
+  return [...pairs, ...conditions];
+}
+
+/**
+ * The metadata keys that a filter is on, where sums by the value of one of them tell which events match; undefined where
+ * they do not: they tell null from a missing value as little as lists and objects.
+ */
+export function keysOfValues(filter: EventFilter): readonly string[] | undefined {
+  const { metadata_search, min_usage, max_usage } = filter;
+  if ([metadata_search, min_usage, max_usage].some((part) => part !== undefined)) return undefined;
+  const conditions = conditionsOf(filter);
+  const is_of_null = conditions.some(({ op, values }) => op.startsWith("is") && values.includes("null"));
+  return is_of_null ? undefined : [...new Set(conditions.map(({ key }) => key))];
 }
 
 /** Whether to read sums by hour: few events are summed faster than sums and the events of the hours that are cut. */
@@ -66,13 +86,17 @@ export function hoursSql(filter: EventFilter, parameters: Parameters, groups?: G
 }
 
 function wholeHoursSql(
-  { company_id, subscription_ids }: EventFilter,
+  filter: EventFilter,
   { from_hour, until_hour }: { from_hour: number | undefined; until_hour: number | undefined },
   groups: GroupHours | undefined,
   parameters: Parameters,
 ): string {
+  const { company_id, subscription_ids } = filter;
   const conditions = [whereSql({ company_id, subscription_ids }, parameters)];
-  if (groups !== undefined) conditions.push(`key = ${parameters.text(groups.name)}`);
+  if (groups !== undefined) {
+    conditions.push(`key = ${parameters.text(groups.name)}`);
+    for (const condition of conditionsOf(filter)) conditions.push(valueConditionSql(condition, parameters));
+  }
   if (from_hour !== undefined) conditions.push(`hour >= ${parameters.integer(from_hour)}`);
   if (until_hour !== undefined) conditions.push(`hour < ${parameters.integer(until_hour)}`);
   const columns = groups === undefined ? "" : "subscription_id, value,";
