@@ -83,6 +83,8 @@ export const PAGES: readonly Page[] = [
     ["/usage", "Usage", "usage:read", "ExplorerPage", { nav: { group: "", icon: "usage", key: "e" } }],
     ["/usage/events", "Usage events", "usage:read", "EventsPage"],
     ["/usage/views", "Saved views", "usage:read", "ViewsPage"],
+    ["/usage/imports", "Import", "usage:write", "ImportsPage"],
+    ["/usage/imports/:id", "Import", "usage:write", "ImportPage"],
   ]),
   ...pagesOf(clients, "company", [
     [

@@ -16,6 +16,20 @@ function monthsAgo(months: number): string {
   return `${first.toString()}T00:00:00Z`;
 }
 
+/** A file of usage that was tried, with a row that is none. */
+async function sentFile(api: Api): Promise<number> {
+  const file = "customer,time,units\nacme-api,2026-01-01T00:00:00Z,5\nnobody,2026-01-01T00:00:00Z,1\n";
+  const path = "/usage/imports/files?file_name=january.csv";
+  const { body } = await api("POST", path, file, { "content-type": "text/csv" });
+  const matching = {
+    subscription: { column: "customer" },
+    timestamp: { column: "time" },
+    usage: { column: "units" },
+  };
+  await made(api, `/usage/imports/${body.data.id}/run`, { matching, dry_run: true });
+  return body.data.id;
+}
+
 /** A user of the client whom the sample company bills. */
 export const CLIENT_EMAIL = "client-of-acme@example.com";
 
@@ -105,6 +119,7 @@ export async function seedCompany(service: Service, tenant: Tenant): Promise<Sam
     kind: "limit",
     meter_id: meter,
   });
+  const upload = await sentFile(api);
   const alert = await made(api, "/alerts", { name: "Dear months", on: "spend", thresholds: ["100", "500"] });
   await made(api, "/add-ons", {
     code: "seats",
@@ -144,6 +159,7 @@ export async function seedCompany(service: Service, tenant: Tenant): Promise<Sam
     "/my/subscriptions/:id": { id: subscription },
     "/my/bills/:id": { id: 1 },
     "/meters/:id": { id: meter },
+    "/usage/imports/:id": { id: upload },
     "/alerts/:id": { id: alert },
     "/features": { id: feature },
     "/simulations/:id": { id: simulation },

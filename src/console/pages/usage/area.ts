@@ -1,2 +1,4 @@
 export { EventsPage, ExplorerPage, MyEventsPage, MyExplorerPage } from "./explorer_page.tsx";
+export { ImportPage } from "./import.tsx";
+export { ImportsPage } from "./imports.tsx";
 export { MyViewsPage, ViewsPage } from "./views_page.tsx";

@@ -7,7 +7,7 @@ const takesQuestion = (path: string) => /^(\/my)?\/usage(\/events)?$/.test(path)
 
 /** The pages of usage that one may see. From the explorer to its events and back one takes the question along. */
 export function UsageTabs({ at }: { at: string }) {
-  const pages = PAGES.filter((page) => /^(\/my)?\/usage/.test(page.path) && isMine(page));
+  const pages = PAGES.filter((page) => /^(\/my)?\/usage(\/[a-z]+)?$/.test(page.path) && isMine(page));
   return (
     <Tabs
       label="Usage"

@@ -31,6 +31,23 @@ export function Choose<V extends string>(props: {
   );
 }
 
+/** A text as a part of what is put together on a page. */
+export function TextInput(props: { label: string; value: string; onType: (value: string) => void }) {
+  const { label, value, onType } = props;
+  const id = useId();
+  return (
+    <div class="filter">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        value={value}
+        autocomplete="off"
+        onInput={(event) => onType(event.currentTarget.value)}
+      />
+    </div>
+  );
+}
+
 /** The names of a record as choices, in its order. */
 export function choicesOf<V extends string>(names: Record<V, string>): (Choice & { value: V })[] {
   // Object.entries forgets which keys there are.
