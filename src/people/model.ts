@@ -35,6 +35,12 @@ export const PersonPreview = Type.Object(
 );
 export type PersonPreview = Static<typeof PersonPreview>;
 
+/** Everybody whom an erasure would be about. */
+export const PersonPreviews = Type.Object(
+  { subjects: Type.Array(PersonPreview) },
+  { title: "PersonPreviews" },
+);
+
 /** An erasure of people. It has ids only, never what was erased. */
 export const PersonErasure = Type.Object(
   {

@@ -8,7 +8,13 @@ import { pagedList } from "../core/pagination.ts";
 import { ById, Nothing, paged } from "../core/schema.ts";
 import { listUsedContents } from "../loans/documents/queries.ts";
 import { listUnbilledClients } from "./client_queries.ts";
-import { FindPerson, ListPersonErasures, PersonErasure, PersonPreview } from "./model.ts";
+import {
+  FindPerson,
+  ListPersonErasures,
+  PersonErasure,
+  type PersonPreview,
+  PersonPreviews,
+} from "./model.ts";
 import * as queries from "./queries.ts";
 import type { LookTx } from "./subject_queries.ts";
 import { eraseSubjects, findSubjects, previewSubjects } from "./subjects.ts";
@@ -21,7 +27,7 @@ export const previewPersonErasure = operation({
   permission: "people:erase",
   unaudited: true,
   input: FindPerson,
-  output: Type.Object({ subjects: Type.Array(PersonPreview) }),
+  output: PersonPreviews,
   async run(ctx, find) {
     const tx = { ...readTx(ctx), kept_since: keptSince(ctx) };
     return { subjects: await preview(ctx, tx, find) };

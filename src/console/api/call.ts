@@ -16,6 +16,10 @@ export interface Meta {
   total?: number;
   total_pages?: number;
   next_cursor?: string | null;
+  /** Of metadata keys: the events that they come from, and whether these are all events, and all their keys. */
+  events?: number;
+  all_events?: boolean;
+  all_keys?: boolean;
 }
 
 export interface Answer<T> {

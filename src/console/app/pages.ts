@@ -83,7 +83,9 @@ export const PAGES: readonly Page[] = [
     ["/usage", "Usage", "usage:read", "ExplorerPage", { nav: { group: "", icon: "usage", key: "e" } }],
     ["/usage/events", "Usage events", "usage:read", "EventsPage"],
     ["/usage/views", "Saved views", "usage:read", "ViewsPage"],
+    ["/usage/metadata", "Metadata", "usage:read", "MetadataKeysPage"],
     ["/usage/imports", "Import", "usage:write", "ImportsPage"],
+    ["/usage/erasures", "Erasures", "usage:erase", "ErasuresPage"],
     ["/usage/imports/:id", "Import", "usage:write", "ImportPage"],
   ]),
   ...pagesOf(clients, "company", [
@@ -280,6 +282,7 @@ export const PAGES: readonly Page[] = [
       { create: { title: "New user", permission: "users:write" } },
     ],
     ["/settings/users/:id", "User", "users:read", "UserPage"],
+    ["/settings/erasures", "Erasing people", "people:erase", "PeopleErasuresPage"],
     ["/settings/audit-log", "Audit log", "audit:read", "AuditLogPage"],
   ]),
   ...pagesOf(settings, "any", [["/account", "My account", null, "AccountPage"]]),
