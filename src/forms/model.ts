@@ -1,7 +1,7 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../core/limits.ts";
 import { LIMITS } from "./limits.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../core/schema.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, Search, sortedBy, strict } from "../core/schema.ts";
 
 export const FIELD_TYPES = [
   "text",
@@ -117,6 +117,7 @@ export const FormVerdict = Type.Object(
 const listFields = {
   search: Type.Optional(Search),
   is_active: Type.Optional(Type.Boolean()),
+  sort: sortedBy(["id", "name", "created_at"]),
   ...pageFields,
 };
 

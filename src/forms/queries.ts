@@ -1,10 +1,10 @@
-import { and, asc, eq, isNull, type SQL } from "drizzle-orm";
+import { and, eq, isNull, type SQL } from "drizzle-orm";
 import type { Scope } from "../core/access.ts";
 import type { Slice } from "../core/pagination.ts";
 import { iso } from "../core/time.ts";
 import { stamped } from "../store/columns.ts";
 import { containing } from "../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching } from "../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../store/list_rows.ts";
 import { exactlyOne } from "../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../store/store.ts";
 import { countRows } from "../store/select_rows.ts";
@@ -29,10 +29,14 @@ export interface FormInput {
 const formColumns = (q: Reads) => columnsOf(q.use(formTable), FormConfig);
 
 /** Forms by id, and how many there are in all. */
-export function listForms(tx: ReadTx, { search, ...equal }: FormFilter, slice: Slice) {
+export function listForms(
+  tx: ReadTx,
+  { search, sort, ...equal }: FormFilter & { sort?: string },
+  slice: Slice,
+) {
   const t = tx.q.use(formTable);
   const where = and(inScope(tx), matching(t, equal), containing(t.name, search));
-  return listRows(tx.q, t, { columns: formColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: formColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 export function findForm(tx: ReadTx, id: number): Promise<FormConfig | undefined> {

@@ -53,7 +53,7 @@ export function matching<T extends PgTable>(
   );
 }
 
-/** The order that a list's `sort` names, ties by id; texts whatever their case. Without one by id. */
+/** The order that a list's `sort` names, ties by id; texts whatever their case, rows without a value last. Without one by id. */
 export function orderOf(table: PgTable & { id: PgColumn }, sort: string | undefined): SQL[] {
   if (sort === undefined) return [asc(table.id)];
   const columns: Record<string, PgColumn> = getTableColumns(table);
@@ -61,7 +61,9 @@ export function orderOf(table: PgTable & { id: PgColumn }, sort: string | undefi
   if (!column) throw new Error(`Cannot sort ${getTableName(table)} by ${sort}: it has no such column`);
   const by =
     column.dataType === "string" && !column.name.endsWith("_at") ? sql`lower(${column})` : sql`${column}`;
-  return [sort.startsWith("-") ? desc(by) : asc(by), asc(table.id)];
+  const ordered = sort.startsWith("-") ? desc(by) : asc(by);
+  // Databases differ in where they put nulls; an index answers for columns without.
+  return [column.notNull ? ordered : sql`${ordered} nulls last`, asc(table.id)];
 }
 
 /** One page of a table's rows, and how many there are in all. */

@@ -10,6 +10,7 @@ import {
   PROGRAM,
 } from "../loans/applications/fixtures.ts";
 import { type McpClient, agentFor, asking, type Asking } from "../support/mcp_clients.ts";
+import { addWebhook, openReceiver, until } from "../support/webhook_receiver.ts";
 import { addUser, DEFINITION } from "./fixtures.ts";
 
 // The tools for loans: who has them, in which environment they work, and an agent's work with them.
@@ -296,6 +297,52 @@ test("a loan's way by tools alone: from the program to the disbursement", async 
     "disburse_loan_application",
   ]);
   expect(JSON.stringify(told)).not.toContain("900131145678");
+});
+
+test("messages of loans that failed: their endpoints are shown, enabled and sent all of it again", async () => {
+  const receiver = openReceiver();
+  receiver.answer(() => new Response("gone", { status: 410 }));
+  const others = await addWebhook(service.api, receiver.url, ["client.created"]);
+  const { id: endpoint_id } = await addWebhook(service.api, receiver.url, ["application.*"]);
+  for (const each of ENVIRONMENTS) {
+    const of_each = loans[each] as Loans;
+    await addDraft(of_each, (await addProgram(of_each)).id);
+  }
+  await until(async () => {
+    const { data } = (await service.api("GET", `/webhook-logs?endpoint_id=${endpoint_id}`)).body;
+    return data.length >= 2 && data.every(({ status }: Json) => status === "failed");
+  }, "all deliveries to have failed");
+  const given = { environment: "staging", endpoint_id };
+  const endpoints = await ask("loan_find_webhook_deliveries", { environment: "staging", kind: "endpoints" });
+  expect(endpoints.map(({ id, status, disabled_reason }: Json) => [id, status, disabled_reason])).toEqual([
+    [endpoint_id, "disabled", "It answered 410 Gone"],
+  ]);
+  const detailed = { ...given, status: "failed", response_format: "detailed" };
+  const failed = await ask("loan_find_webhook_deliveries", detailed);
+  expect(failed.length).toBeGreaterThan(0);
+  const again = (more: object) => ask("loan_redeliver_webhook", { ...given, ...more });
+  expect(await again({})).toMatchObject({ redelivered: 0, passed_over: failed.length });
+  receiver.answer(() => new Response("thanks"));
+  const before = receiver.received.length;
+  expect(await again({ enable: true, after_id: failed[0].id })).toMatchObject({
+    redelivered: 0,
+    passed_over: 0,
+  });
+  expect(await again({ event_type: "application.*" })).toEqual({
+    redelivered: failed.length,
+    passed_over: 0,
+    next_after_id: null,
+  });
+  const calls = (await receiver.calls(before + failed.length)).slice(before);
+  expect(new Set(calls.map(({ headers }) => headers["webhook-id"]))).toEqual(
+    new Set(failed.map(({ message_id }: Json) => message_id)),
+  );
+  // What failed in production stays as it is, and so do webhooks that hear of no loans.
+  const elsewhere = { ...given, environment: "production", status: "failed" };
+  expect((await ask("loan_find_webhook_deliveries", elsewhere)).length).toBeGreaterThan(0);
+  const text = await refusal("loan_redeliver_webhook", { ...given, endpoint_id: others.id, enable: true });
+  expect(text).toContain(`Webhook ${others.id} not found`);
+  await receiver.stop();
 });
 
 describe("what a choice needs, and what it does not take", () => {

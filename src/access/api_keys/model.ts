@@ -1,7 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, KEY_ROLES } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, oneOf, pageFields, Search, strict, trimmedText } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  sortedBy,
+  strict,
+  trimmedText,
+} from "../../core/schema.ts";
 
 const role = oneOf(KEY_ROLES, "lender, agent, ingest or gateway");
 const environment = oneOf(ENVIRONMENTS, "staging or production");
@@ -46,6 +56,7 @@ export const ListApiKeys = strict({
   environment: Type.Optional(environment),
   revoked: Type.Optional(Type.Boolean({ description: "true: only revoked keys; false: only active ones" })),
   search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "created_at"]),
   ...pageFields,
 });
 export type ApiKeyFilter = Omit<Static<typeof ListApiKeys>, "page" | "limit">;

@@ -1,10 +1,10 @@
-import { and, asc, eq, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, eq, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
 import { batchedRead } from "../../store/batched_read.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { countRows } from "../../store/select_rows.ts";
@@ -15,7 +15,7 @@ import { apiKeyTable } from "./tables.ts";
 
 const keyColumns = (q: Reads) => columnsOf(q.use(apiKeyTable), ApiKey);
 
-export function listApiKeys(tx: ReadTx, { revoked, search, ...filter }: ApiKeyFilter, slice: Slice) {
+export function listApiKeys(tx: ReadTx, { revoked, search, sort, ...filter }: ApiKeyFilter, slice: Slice) {
   const t = tx.q.use(apiKeyTable);
   const where = and(
     companyOwned(t, tx.scope),
@@ -23,7 +23,7 @@ export function listApiKeys(tx: ReadTx, { revoked, search, ...filter }: ApiKeyFi
     revoked === undefined ? undefined : (revoked ? isNotNull : isNull)(t.revoked_at),
     or(containing(t.name, search), containing(t.clientId, search)),
   );
-  return listRows(tx.q, t, { columns: keyColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: keyColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 /** The first key of the chain in which each replaces the one before; the key itself if it replaces none. */

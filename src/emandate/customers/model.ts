@@ -1,6 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  nullable,
+  pageFieldsUpTo,
+  Search,
+  sortedBy,
+  strict,
+  trimmedText,
+} from "../../core/schema.ts";
 
 /** A name in the form that the scheme accepts. */
 export const CustomerName = trimmedText(LIMITS.emandate_customer_name_length, { one_line: true });
@@ -35,5 +44,6 @@ export interface CustomerInput {
 
 export const ListEmandateCustomers = strict({
   search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "email", "created_at"]),
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });

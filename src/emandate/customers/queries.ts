@@ -1,11 +1,11 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { and, asc, count, eq, inArray, or, sql } from "drizzle-orm";
+import { and, count, eq, inArray, or, sql } from "drizzle-orm";
 import { maskIcNumber } from "../../core/malaysia.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
@@ -23,13 +23,13 @@ const customerColumns = (q: Reads) => columnsOf(q.use(emandateCustomerTable), St
 /** Customers by id with their IC numbers masked, and how many there are in all. */
 export async function listEmandateCustomers(
   tx: ReadTx,
-  { search }: { search?: string },
+  { search, sort }: { search?: string; sort?: string },
   slice: Slice,
 ): Promise<{ rows: EmandateCustomer[]; total: number }> {
   const t = tx.q.use(emandateCustomerTable);
   const where = and(companyOwned(t, tx.scope), or(containing(t.name, search), containing(t.email, search)));
   const columns = customerColumns(tx.q);
-  const { rows, total } = await listRows(tx.q, t, { columns, where, order: asc(t.id), slice });
+  const { rows, total } = await listRows(tx.q, t, { columns, where, order: orderOf(t, sort), slice });
   return { rows: (await withCounts(tx, rows)).map(masked), total };
 }
 

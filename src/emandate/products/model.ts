@@ -2,7 +2,7 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { FREQUENCIES } from "../schedule.ts";
 import { fromMinorUnits, compare, type Decimal, toMinorUnits } from "../../core/money.ts";
-import { At, Id, oneOf, pageFieldsUpTo, Search, strict, trimmedText } from "../../core/schema.ts";
+import { At, Id, oneOf, pageFieldsUpTo, Search, sortedBy, strict, trimmedText } from "../../core/schema.ts";
 
 /** The scheme's codes of `FREQUENCIES`, in the same order. */
 export const FREQUENCY_MODES = ["DL", "WK", "MT", "YR"] as const;
@@ -52,6 +52,7 @@ export type EmandateProduct = Static<typeof EmandateProduct>;
 export const ListEmandateProducts = strict({
   search: Type.Optional(Search),
   is_active: Type.Optional(Type.Boolean()),
+  sort: sortedBy(["id", "product_name", "product_code", "max_amount", "created_at"]),
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });
 

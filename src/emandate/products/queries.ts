@@ -1,10 +1,10 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { and, asc, eq, isNull, notInArray, or, type SQL } from "drizzle-orm";
+import { and, eq, isNull, notInArray, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows } from "../../store/select_rows.ts";
@@ -26,14 +26,14 @@ function toProduct(row: StoredProduct): EmandateProduct {
 /** Products by id, and how many there are in all. */
 export async function listEmandateProducts(
   tx: ReadTx,
-  { search, is_active }: { search?: string; is_active?: boolean },
+  { search, is_active, sort }: { search?: string; is_active?: boolean; sort?: string },
   slice: Slice,
 ): Promise<{ rows: EmandateProduct[]; total: number }> {
   const t = tx.q.use(emandateProductTable);
   const found = or(containing(t.product_code, search), containing(t.product_name, search));
   const where = and(inScope(tx), found, matching(t, { is_active }));
   const columns = productColumns(tx.q);
-  const { rows, total } = await listRows(tx.q, t, { columns, where, order: asc(t.id), slice });
+  const { rows, total } = await listRows(tx.q, t, { columns, where, order: orderOf(t, sort), slice });
   return { rows: rows.map(toProduct), total };
 }
 

@@ -2,7 +2,18 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict, textUpTo } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  Name,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  sortedBy,
+  strict,
+  textUpTo,
+} from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 
 export const BORROWER_TYPES = ["individual", "business"] as const;
@@ -131,7 +142,11 @@ export const UpdateLoanProgram = strict(
   { title: "LoanProgramChange" },
 );
 
-export const ListOpenLoanPrograms = strict({ search: Type.Optional(Search), ...pageFields });
+export const ListOpenLoanPrograms = strict({
+  search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "code", "created_at"]),
+  ...pageFields,
+});
 export const ListLoanPrograms = strict({
   status: Type.Optional(oneOf(["draft", "active", "paused"])),
   ...ListOpenLoanPrograms.properties,

@@ -1,10 +1,10 @@
-import { and, asc, eq, ne, or, type SQL } from "drizzle-orm";
+import { and, eq, ne, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { containing } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { environmentOwned } from "../queries.ts";
 import type { LoanScope } from "../scope.ts";
@@ -17,16 +17,21 @@ export interface ProgramFilter {
   status?: ProgramStatus;
   /** A part of the code or the name. */
   search?: string;
+  sort?: string;
 }
 
 const programColumns = (q: Reads) => columnsOf(q.use(loanProgramTable), LoanProgram);
 
 /** Programs by id, and how many there are in all. */
-export function listLoanPrograms(tx: ReadTx<LoanScope>, { status, search }: ProgramFilter, slice: Slice) {
+export function listLoanPrograms(
+  tx: ReadTx<LoanScope>,
+  { status, search, sort }: ProgramFilter,
+  slice: Slice,
+) {
   const t = tx.q.use(loanProgramTable);
   const is_found = or(containing(t.code, search), containing(t.name, search));
   const where = and(inScope(tx), matching(t, { status }), is_found);
-  return listRows(tx.q, t, { columns: programColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: programColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 export async function findLoanProgram(tx: ReadTx<LoanScope>, id: number): Promise<LoanProgram | undefined> {
