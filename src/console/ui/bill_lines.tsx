@@ -14,9 +14,14 @@ export function Money({ of, currency }: { of: string; currency: string }) {
   return <span class={isNegative(of) ? "negative" : undefined}>{money(of, currency)}</span>;
 }
 
-/** The address of the events that a usage line counts. */
-export function eventsHref(subscription_id: number, { from, to }: Pick<BillLine, "from" | "to">): string {
+/** The address of the events that a usage line counts: those of its stretch, with the values that its price is of. */
+export function eventsHref(
+  subscription_id: number,
+  { from, to, match }: Pick<BillLine, "from" | "to" | "match">,
+): string {
   const query = new URLSearchParams({ subscription_id: String(subscription_id), from, to });
+  const values = Object.entries(match ?? {}).map(([key, value]) => [`metadata:${key}`, "is", value]);
+  if (values.length > 0) query.set("filters", JSON.stringify(values));
   return `${BASE}/usage/events?${query.toString()}`;
 }
 
