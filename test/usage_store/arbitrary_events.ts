@@ -109,7 +109,7 @@ export const anyKey = fc.oneof(
 const scalarWord = scalar.map((value) => (typeof value === "string" ? value : JSON.stringify(value)));
 
 /** A condition on a key. */
-const anyCondition: fc.Arbitrary<MetadataCondition> = fc.record({
+export const anyCondition: fc.Arbitrary<MetadataCondition> = fc.record({
   key: anyKey,
   op: fc.constantFrom("is", "is_not", "contains", "present", "missing"),
   values: fc.array(fc.oneof(scalarWord, fc.constantFrom("e", "1", "É", "\n", "00")), { maxLength: 3 }),

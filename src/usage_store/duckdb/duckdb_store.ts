@@ -22,6 +22,7 @@ import { withKept } from "./query/aggregate_kept.ts";
 import { sumsWithKept } from "./query/kept_hours.ts";
 import { newestPage } from "./query/newest.ts";
 import { inRange } from "./query/in_range.ts";
+import { eventsRead } from "./query/rollup.ts";
 import { search } from "./query/search.ts";
 import { askFrames, askSeries } from "./query/series.ts";
 import { monthDigests } from "./query/month_digests.ts";
@@ -235,7 +236,9 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
       }
       const [name] = sufficientSums(query);
       if (name !== undefined) {
-        group_sums.countQuery(query.company_id, name, groups);
+        const found = groups.reduce((sum, { event_count }) => sum + event_count, 0);
+        const within = this.#companies.eventsWithin(query);
+        group_sums.countQuery(query.company_id, name, eventsRead(query, { found, within }));
         compactor.notice();
       }
       return groups;

@@ -153,4 +153,19 @@ describe("filters by a metadata key", () => {
     expect(by_sums.read).toBeLessThan(60);
     await store.close();
   }, 120_000);
+
+  test("that few events meet have sums made too: all of their time was read", async () => {
+    const limits = { hot_rows: 1_000_000, segment_rows: 1_000_000, snapshot_rows: 1_000_000, move_rows: 200 };
+    const compaction = { ...limits, min_events: 500, max_share: 0.2, retry_ms: 10 };
+    const store = await openDuckDb({ path: join(folder, "rare.duckdb"), compaction, few_events: 0 });
+    await store.append(COMPANY, events, NOW_MS);
+    await store.compact();
+    const rare = { metadata: { status: "404" } };
+    for (let i = 0; i < 3; i++) expect((await ask(store, rare)).read).toBe(OF_EACH);
+    await store.compact();
+    const { found, read } = await ask(store, rare);
+    expect(found).toEqual(expected(rare));
+    expect(read).toBeLessThan(OF_EACH / 4);
+    await store.close();
+  });
 });

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from "bun:test";
+import * as fc from "fast-check";
 import { BIGINT, DuckDBDataChunk, INTEGER, UUID, VARCHAR } from "@duckdb/node-api";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -9,8 +10,13 @@ import { USAGE_TYPE } from "../../../src/usage_store/duckdb/engine/schema.ts";
 import { asNumber, query } from "../../../src/usage_store/duckdb/engine/sql.ts";
 import { type CompactableStore, openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import type { AggregateRow } from "../../../src/usage_store/port.ts";
-import { modelEvent } from "../arbitrary_events.ts";
+import type { MetadataCondition } from "../../../src/usage_store/event_filter.ts";
+import type { SeriesQuery } from "../../../src/usage_store/series.ts";
+import { propertyCases } from "../../support/properties.ts";
+import { anyCondition, modelEvent, scalar } from "../arbitrary_events.ts";
 import { TIMEOUT_MS, TOTAL } from "../fixtures.ts";
+import { groups as modelGroups, inOrder as sortedGroups, matching } from "../reference_model.ts";
+import { series } from "../series_model.ts";
 
 // The sums by subscription, metadata key and hour: who has them, and that nothing is summed twice or left out.
 
@@ -320,3 +326,68 @@ test("by the value of a key alone where sums by subscription too would be too ma
   expect(Number(wrong?.total_usage)).toBeGreaterThan(wrong?.event_count ?? 0);
   await again.close();
 });
+
+test("a filter by one metadata key is answered by its sums, as the plain model answers", async () => {
+  const store = await openDuckDb({
+    path: newPath(),
+    compaction: { ...LIMITS, max_share: 1 },
+    few_events: 0,
+  });
+  const values = fc.sample(scalar, { numRuns: 400, seed: 7 });
+  const objectOf = (i: number) => {
+    if (i % 11 === 10) return {};
+    if (i % 13 === 12) return { the: { key: values[i % values.length] } };
+    return { "the.key": i % 17 === 16 ? ["eu"] : values[i % values.length], other: i };
+  };
+  const events = newEvents(1_200, 3, objectOf);
+  await store.append(1, events, NOW_MS);
+  const start_ms = 1_700_000_000_000 - (1_700_000_000_000 % HOUR_MS);
+  const whole: SeriesQuery = {
+    company_id: 1,
+    edges: [start_ms, start_ms + HOUR_MS, start_ms + 4 * HOUR_MS],
+    group_by: [],
+    measure: "units",
+    top: 8,
+    max_key_length: 500,
+  };
+  const missing: MetadataCondition = { key: "the.key", op: "missing", values: [] };
+  const answer = (how: object) => store.series({ ...whole, ...how }, { timeout_ms: TIMEOUT_MS });
+  const by_subscription = { group_by: [{ by: "subscription" }], conditions: [missing] };
+  for (let i = 0; i < 3; i++) await Promise.all([answer({ conditions: [missing] }), answer(by_subscription)]);
+  await store.compact();
+  expect((await answer({ conditions: [{ ...missing, op: "is_not", values: ["eu"] }] })).read).toBeLessThan(
+    300,
+  );
+  const some = fc.record({
+    conditions: fc.array(
+      anyCondition.map((one) => ({ ...one, key: "the.key" })),
+      { maxLength: 2 },
+    ),
+    metadata: fc.constantFrom({}, {}, { "the.key": "5" }, { "the.key": "null" }, { other: "7" }),
+    subscription_ids: fc.constantFrom(undefined, undefined, [2]),
+    group_by: fc.constantFrom(
+      [],
+      [],
+      [{ by: "subscription" as const }],
+      [{ by: "metadata" as const, key: "the.key" }],
+    ),
+    edges: fc.constantFrom(whole.edges, [start_ms + 5, start_ms + HOUR_MS, 1_700_000_000_001 + HOUR_MS]),
+    measure: fc.constantFrom("units" as const, "active_subscriptions" as const),
+  });
+  const hold = () =>
+    fc.assert(
+      fc.asyncProperty(some, async (how) => {
+        const { read: _, ...found } = await answer(how);
+        expect(found).toEqual(series(events, { ...whole, ...how }));
+        const wanted = { ...TOTAL, company_id: 1, ...how, group_by: ["hour" as const] };
+        const groups = await store.aggregate(wanted, TIMEOUT_MS);
+        expect(sortedGroups(groups)).toEqual(sortedGroups(modelGroups(matching(events, wanted), wanted)));
+      }),
+      propertyCases(15),
+    );
+  await hold();
+  events.push(...newEvents(60, 3, objectOf));
+  await store.append(1, events.slice(-60), NOW_MS);
+  await hold();
+  await store.close();
+}, 180_000);

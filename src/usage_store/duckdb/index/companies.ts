@@ -82,11 +82,16 @@ export class Companies {
   }
 
   /** Whether few events are within the filter's bounds of time, were they spread evenly, each with this `weight`. */
-  haveFew({ company_id, start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER }: EventFilter, weight = 1): boolean {
+  haveFew(filter: EventFilter, weight = 1): boolean {
+    return this.eventsWithin(filter) * weight < this.#few_events;
+  }
+
+  /** About how many events a filter's time holds, if they are spread evenly. */
+  eventsWithin({ company_id, start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER }: EventFilter): number {
     const { events, min_timestamp, max_timestamp } = this.#known.get(company_id) ?? NOTHING;
     const ms = Math.min(end_ms, max_timestamp + 1) - Math.max(start_ms, min_timestamp);
     const share = Math.max(ms, 0) / (max_timestamp + 1 - min_timestamp);
-    return events * share * weight < this.#few_events;
+    return events * share;
   }
 
   /** Widens the ranges by those of events. Call before a commit, so that no query finds an event outside of it. */

@@ -83,10 +83,10 @@ export class GroupSums {
     return this.#is_changing ? undefined : this.#summed;
   }
 
-  /** Counts a query for which the sums `key` would suffice, unless they are there, or it is about few events. */
-  countQuery(company_id: number, key: string, groups: readonly { event_count: number }[]): void {
+  /** Counts a query of so many events for which the sums `key` would suffice, unless they are there, or these are few. */
+  countQuery(company_id: number, key: string, events: number): void {
     if (key === BY_SUBSCRIPTION || this.#summed.keys.get(company_id)?.has(key) === true) return;
-    if (groups.reduce((sum, group) => sum + group.event_count, 0) < this.#limits.min_events) return;
+    if (events < this.#limits.min_events) return;
     const sums = { company_id, key };
     const name = nameOf(sums);
     const count = (this.#queries.get(name)?.count ?? 0) + 1;

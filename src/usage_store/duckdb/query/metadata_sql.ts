@@ -35,64 +35,70 @@ export function pairSql(key: string, value: string, parameters: Parameters): str
   const before = textBefore(key);
   const texts = [`${before}${JSON.stringify(value)}`, ...(isScalarText(value) ? [`${before}${value}`] : [])];
   const hints = texts.map((text) => `contains(metadata, ${parameters.text(text)})`);
-  return `(${hints.join(" OR ")}) AND ${equalsSql(foundSql(key, parameters), value, parameters)}`;
+  return `(${hints.join(" OR ")}) AND ${equalsSql(foundSql(key, parameters), [value], parameters)}`;
 }
 
 /** SQL of a condition, never NULL in what it excludes. */
-export function conditionSql({ key, op, values }: MetadataCondition, parameters: Parameters): string {
-  if (op === "present") return `${valueSql(key, parameters)} <> ''`;
-  if (op === "missing") return `${valueSql(key, parameters)} = ''`;
+export function conditionSql(condition: MetadataCondition, parameters: Parameters): string {
+  const { key, op, values } = condition;
   // The engine refuses parameters that a statement has no use for.
-  if (values.length === 0) return op === "is_not" ? "true" : "false";
-  if (op === "contains") {
-    const text = `lower(${scalarTextSql(valueSql(key, parameters))})`;
-    // The whole metadata holds what its value does: a cheap necessary condition.
-    const parts = values.map((value) => {
-      const inner = parameters.text(JSON.stringify(value).slice(1, -1));
-      return `(contains(lower(metadata), lower(${inner})) AND contains(${text}, lower(${parameters.text(value)})))`;
-    });
-    return anyOf(parts);
-  }
+  if (values.length === 0 && !takesNoValues(condition)) return op === "is_not" ? "true" : "false";
   if (op === "is") return anyOf(values.map((value) => `(${pairSql(key, value, parameters)})`));
-  const found = foundSql(key, parameters);
-  return `NOT coalesce(${anyOf(values.map((value) => equalsSql(found, value, parameters)))}, false)`;
+  // Not of its value: JSON's null is none, and is a text of filters.
+  if (op === "is_not") return `NOT ${equalsSql(foundSql(key, parameters), values, parameters)}`;
+  const holds = valueConditionSql(condition, valueSql(key, parameters), parameters);
+  if (op !== "contains") return holds;
+  // The whole metadata holds what its value does: a cheap necessary condition.
+  const hints = values.map((value) => {
+    const inner = parameters.text(JSON.stringify(value).slice(1, -1));
+    return `contains(lower(metadata), lower(${inner}))`;
+  });
+  return `(${anyOf(hints)} AND ${holds})`;
 }
 
-/** SQL of a condition on the key that sums are by, from their column `value`, as `valueSql` gives it. */
+/** SQL of a condition on its key's `value`, as `valueSql` gives it, or as sums by the key hold it. */
 export function valueConditionSql(
-  { op, values }: Omit<MetadataCondition, "key">,
+  { op, values }: MetadataCondition,
+  value: string,
   parameters: Parameters,
 ): string {
-  if (op === "present") return "value <> ''";
-  if (op === "missing") return "value = ''";
+  if (op === "present") return `${value} <> ''`;
+  if (op === "missing") return `${value} = ''`;
   if (values.length === 0) return op === "is_not" ? "true" : "false";
-  if (op === "contains") {
-    const text = `lower(${scalarTextSql("value")})`;
-    return anyOf(values.map((value) => `contains(${text}, lower(${parameters.text(value)}))`));
-  }
-  const equal = anyOf(values.map((value) => equalsSql("nullif(value, '')::JSON", value, parameters)));
-  return `${op === "is" ? "" : "NOT "}coalesce(${equal}, false)`;
+  if (op !== "contains") return `${op === "is" ? "" : "NOT "}${equalsSql(value, values, parameters)}`;
+  const parts = values.map((one) => `contains(text, lower(${parameters.text(one)}))`);
+  return letSql("text", `lower(${scalarTextSql(value)})`, `coalesce(${anyOf(parts)}, false)`);
+}
+
+function takesNoValues({ op }: MetadataCondition): boolean {
+  return op === "present" || op === "missing";
 }
 
 function anyOf(conditions: readonly string[]): string {
   return `(${conditions.join(" OR ")})`;
 }
 
-/** Whether the JSON at `found`, NULL for none, is a scalar that equals a filter's text. */
-export function equalsSql(found: string, value: string, parameters: Parameters): string {
-  if (isPlainText(value)) {
-    const texts = [JSON.stringify(value), ...(isScalarText(value) ? [value] : [])];
-    return `(${found})::VARCHAR IN (${texts.map((text) => parameters.text(text)).join(", ")})`;
-  }
-  const wanted = parameters.text(value);
-  const number = isNumberText(value) ? `try_cast(${found} AS DOUBLE) = ${wanted}::DOUBLE` : "false";
-  return `CASE json_type(${found})
-      WHEN 'VARCHAR' THEN json_extract_string(${found}, '') = ${wanted}
-      WHEN 'BOOLEAN' THEN ${found}::VARCHAR = ${wanted}
-      WHEN 'NULL' THEN ${found}::VARCHAR = ${wanted}
-      WHEN 'OBJECT' THEN false
-      WHEN 'ARRAY' THEN false
-      ELSE ${number} END`;
+/**
+ * Whether the JSON at `found`, NULL for none, is a scalar that equals one of a filter's texts; false without it. JSON is
+ * compared as text, once it was extracted: only strings with escapes and numbers that the engine may write in a way of
+ * its own are read.
+ */
+export function equalsSql(found: string, values: readonly string[], parameters: Parameters): string {
+  const texts = values.flatMap((value) => [JSON.stringify(value), ...(isScalarText(value) ? [value] : [])]);
+  const listOf = (all: readonly string[]) => all.map((text) => parameters.text(text)).join(", ");
+  const numbers = values.filter(isNumberText);
+  const number =
+    numbers.length === 0
+      ? ""
+      : `WHEN NOT starts_with(json, '"') AND NOT (${PLAIN})
+        THEN coalesce(try_cast(json AS DOUBLE) IN (${numbers.map((one) => `${parameters.text(one)}::DOUBLE`).join(", ")}), false)`;
+  return letSql(
+    "json",
+    `(${found})::VARCHAR`,
+    `CASE WHEN json IN (${listOf(texts)}) THEN true
+      WHEN starts_with(json, '"') AND contains(json, '\\') THEN json_extract_string(json, '') IN (${listOf(values)})
+      ${number} ELSE false END`,
+  );
 }
 
 /**
@@ -112,7 +118,7 @@ export function searchSql(search: string, parameters: Parameters): string {
 /** SQL of the value of `key` as JSON text, empty unless it is a scalar. */
 export function valueSql(key: string, parameters: Parameters): string {
   const json = `(${foundSql(key, parameters)})::VARCHAR`;
-  return `if(${json} IS NULL OR ${json} = 'null' OR ${isContainerSql(json)}, '', ${json})`;
+  return letSql("json", json, `if(json IS NULL OR json = 'null' OR ${isContainerSql("json")}, '', json)`);
 }
 
 /** SQL of the group value of `key` as JSON text, NULL unless it is a scalar; long strings are truncated. */
@@ -149,19 +155,19 @@ export function readScalar(json: string): string {
 
 /** JSON of a number of so many characters, without an exponent, is the canonical text. */
 const PLAIN_NUMBER = 15;
+const PLAIN = `strlen(json) <= ${PLAIN_NUMBER} AND NOT contains(lower(json), 'e')`;
 
 /**
  * SQL of a scalar in the form of filters, as `readScalar`, from JSON text as `valueSql` gives it: NULL for none. The
  * engine writes large and small numbers in a way of its own, 1e20 and 1e-06: these are written anew as JSON.stringify does.
  */
 export function scalarTextSql(value: string): string {
-  const plain = `strlen(json) <= ${PLAIN_NUMBER} AND NOT contains(lower(json), 'e')`;
   return letSql(
     "json",
     value,
     `CASE WHEN json = '' THEN NULL
       WHEN starts_with(json, '"') THEN json_extract_string(json, '')
-      WHEN json IN ('true', 'false') OR (${plain}) THEN json
+      WHEN json IN ('true', 'false') OR (${PLAIN}) THEN json
       ELSE ${letSql("text", "try_cast(json AS DOUBLE)::VARCHAR", NUMBER_TEXT)} END`,
   );
 }
@@ -206,14 +212,6 @@ function textBefore(key: string): string {
 /** Whether the text may be JSON of a scalar other than a string. */
 function isScalarText(text: string): boolean {
   return ["true", "false", "null"].includes(text) || isNumberText(text);
-}
-
-/**
- * Whether the engine writes a scalar of this text as JSON.stringify does, so that its JSON can be compared as text, which
- * takes a tenth of the time: it writes other numbers than whole ones, and what may be escaped, in ways of its own.
- */
-function isPlainText(text: string): boolean {
-  return isNumberText(text) ? /^-?\d{1,15}$/.test(text) : /^[ !#-.0-[\]-~]*$/.test(text);
 }
 
 /**

@@ -20,8 +20,7 @@ export function conditionSql(
   const found = keys.at(key);
   if (op === "exists") return `(${textSql(found)}) IS NOT NULL`;
   if (op === "missing") return `(${textSql(found)}) IS NULL`;
-  const equal = values.map((value) => equalsSql(found, value, parameters));
-  const isIn = `coalesce(${equal.length === 0 ? "false" : equal.join(" OR ")}, false)`;
+  const isIn = values.length === 0 ? "false" : equalsSql(found, values, parameters);
   return op === "in" ? isIn : `NOT ${isIn}`;
 }
 
@@ -39,7 +38,7 @@ export function partSql(parts: MeterUse["parts"], keys: KeysOfEvents, parameters
     return `to_json([${parts.keys.map((key) => textSql(keys.at(key))).join(", ")}])::VARCHAR`;
   }
   const cases = parts.matches.map((match, i) => {
-    const equal = Object.entries(match).map(([key, value]) => equalsSql(keys.at(key), value, parameters));
+    const equal = Object.entries(match).map(([key, value]) => equalsSql(keys.at(key), [value], parameters));
     return `WHEN ${equal.join(" AND ")} THEN '${i}'`;
   });
   return `CASE ${cases.join(" ")} ELSE '-1' END`;

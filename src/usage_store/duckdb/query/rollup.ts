@@ -49,6 +49,14 @@ export function keysOfValues(filter: EventFilter): readonly string[] | undefined
   return is_of_null ? undefined : [...new Set(conditions.map(({ key }) => key))];
 }
 
+/** How many events an answer was read from that has `found`: a filter by metadata reads all that are within its time. */
+export function eventsRead(
+  filter: EventFilter,
+  { found, within }: { found: number; within: number },
+): number {
+  return filter.subscription_ids === undefined && conditionsOf(filter).length > 0 ? within : found;
+}
+
 /** Whether to read sums by hour: few events are summed faster than sums and the events of the hours that are cut. */
 export function arePreferred({ start_ms = 0, end_ms = 0 }: EventFilter, has_few: boolean): boolean {
   return !has_few || (start_ms % HOUR_MS === 0 && end_ms % HOUR_MS === 0);
@@ -95,7 +103,8 @@ function wholeHoursSql(
   const conditions = [whereSql({ company_id, subscription_ids }, parameters)];
   if (groups !== undefined) {
     conditions.push(`key = ${parameters.text(groups.name)}`);
-    for (const condition of conditionsOf(filter)) conditions.push(valueConditionSql(condition, parameters));
+    for (const condition of conditionsOf(filter))
+      conditions.push(valueConditionSql(condition, "value", parameters));
   }
   if (from_hour !== undefined) conditions.push(`hour >= ${parameters.integer(from_hour)}`);
   if (until_hour !== undefined) conditions.push(`hour < ${parameters.integer(until_hour)}`);

@@ -16,8 +16,9 @@ import type { GroupSums, Summed } from "../maintain/group_sums.ts";
 import { lostError, type Recovery } from "../maintain/recovery.ts";
 import { sufficientSums } from "./aggregate.ts";
 import { checkKept } from "./aggregate_kept.ts";
+import type { Companies } from "../index/companies.ts";
 import { inRange } from "./in_range.ts";
-import { arePreferred, isByTime, unbound } from "./rollup.ts";
+import { arePreferred, eventsRead, isByTime, unbound } from "./rollup.ts";
 import { spansOf } from "./series_slices.ts";
 import { answerSql, countsSubscriptions, rowsSql, type SeriesSource } from "./series_sql.ts";
 
@@ -46,7 +47,7 @@ export function askSeries(
           const found = await ask(summed);
           // The sums changed meanwhile, before the statement read them or after.
           if (summed !== undefined && summed !== group_sums.summed) return ask(undefined);
-          if (countMissing(group_sums, wanted, found)) compactor.notice();
+          if (countMissing(group_sums, wanted, found, companies)) compactor.notice();
           return found;
         },
         signal,
@@ -77,7 +78,7 @@ export async function askFrames(
   try {
     const sendAll = (connection: DuckDBConnection) => sendFrames(connection, wanted, slice_events, send);
     const last = await readers.run(company_id, timeout_ms, sendAll, signal);
-    if (countMissing(group_sums, wanted, last)) compactor.notice();
+    if (countMissing(group_sums, wanted, last, companies)) compactor.notice();
   } catch (error) {
     // What was sent can't be sent again.
     throw error instanceof EngineLostError ? lostError(error) : error;
@@ -157,10 +158,18 @@ function namesOf(wanted: SeriesQuery): string[] {
 }
 
 /** Counts a question that sums would have answered, had they been there. */
-function countMissing(group_sums: GroupSums, wanted: SeriesQuery, found: SeriesResult | undefined): boolean {
+function countMissing(
+  group_sums: GroupSums,
+  wanted: SeriesQuery,
+  found: SeriesResult | undefined,
+  companies: Companies,
+): boolean {
   const [name] = namesOf(wanted);
   if (name === undefined || found === undefined) return false;
-  group_sums.countQuery(wanted.company_id, name, [{ event_count: found.total.events }]);
+  const filter = filterOf(wanted);
+  const within = companies.eventsWithin(filter);
+  const events = eventsRead(filter, { found: found.total.events, within });
+  group_sums.countQuery(wanted.company_id, name, events);
   return group_sums.is_wanted;
 }
 
