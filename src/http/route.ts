@@ -78,7 +78,7 @@ function rowOf<I extends TObject, O extends TSchema>(
   const [method = "", path = ""] = line.split(" ");
   const parts = partsOf(method, path, accepted);
   const body = bare ? made : dataOf(made);
-  const columns = is_list && method === "GET" ? columnsOfRecord(made.properties.data?.items ?? {}) : null;
+  const columns = method === "GET" ? columnsOfRecord(rowsOf(made)?.items ?? {}) : null;
   const responses = lines === undefined ? options.responses : jsonOrLines(body, lines.line);
   return {
     method,
@@ -127,8 +127,15 @@ function jsonOrLines(body: TSchema, line: TSchema): object {
   return { 200: { content: { "application/json": { schema: body }, [LINES]: { schema: line } } } };
 }
 
-/** A list as CSV. What its `meta` says of the whole list is in a header. */
+/** Where an answer is a table: a list's records, or the groups of a report, a page of which are its rows. */
+function rowsOf({ properties = {} }: TSchema): TSchema | undefined {
+  return properties.data ?? (properties.groups && properties.rows);
+}
+
+/** A list or the rows of a report as CSV. How many there are in all is in a header. */
 function csvResponse(columns: Columns, answer: unknown): Response {
+  if (Value.Check(AnyReport, answer))
+    return csvResponse(columns, { data: answer.rows, meta: { total: answer.groups } });
   if (!Value.Check(AnyList, answer)) throw new Error("Cannot write CSV: the answer is no list");
   const headers = {
     "content-type": `${CSV}; charset=utf-8; header=present`,
@@ -143,6 +150,8 @@ const AnyList = Type.Object({
   data: Type.Array(Type.Unknown()),
   meta: Type.Optional(Type.Object({ total: Type.Optional(Type.Integer()) })),
 });
+
+const AnyReport = Type.Object({ rows: Type.Array(Type.Unknown()), groups: Type.Integer() });
 
 type Columns = NonNullable<ReturnType<typeof columnsOfRecord>>;
 

@@ -2,6 +2,7 @@ import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "bun:test";
 import { FLAT, useBilling } from "../billing/fixtures.ts";
 import type { Api, Json } from "../support/harness.ts";
+import { runNamedJob } from "../support/jobs.ts";
 
 // Lists as CSV: the same rows as in JSON, read back by another library, and safe in a spreadsheet.
 
@@ -52,6 +53,27 @@ describe("Accept: text/csv", () => {
     expect(rows[0]["client.name"]).toBe("Client");
     expect(rows[0].name).toBe('A "quoted", name\nof two lines');
     expect((await table(api, "/billing-records?limit=1")).total).toBe("2");
+  });
+
+  test("answers the rows of reports as CSV, with how many groups there are", async () => {
+    fixture.clock.set("2026-03-01T00:00:00Z");
+    const company = await fixture.addCompany();
+    const { api } = company;
+    for (let i = 0; i < 3; i++) await company.subscribe(FLAT, { started_at: "2026-01-01T00:00:00Z" });
+    await company.run();
+    await runNamedJob(fixture.service, "running_bills");
+    for (const path of [
+      "/revenue?month=2026-01&group_by=subscription&limit=2",
+      "/running-bills?group_by=subscription&limit=2",
+    ]) {
+      const { rows: records } = (await api("GET", path)).body.data;
+      expect(records).toHaveLength(2);
+      const { rows, total } = await table(api, path);
+      expect([path, total]).toEqual([path, "3"]);
+      expect(rows.map((row) => Object.entries(row))).toEqual(records.map((record: Json) => flat(record)));
+    }
+    // What has no rows in this answer is a table without rows.
+    expect(await table(api, "/revenue?month=2026-01")).toEqual({ rows: [], total: "0" });
   });
 
   test("runs nothing in a spreadsheet, and leaves amounts below zero as they are", async () => {

@@ -108,6 +108,20 @@ describe("a program", () => {
     expect(await done(agent("GET", "/agent/programs?search=HOME-1"))).toEqual([]);
     const paused = await done(lender("GET", "/lender/programs?search=HOME&status=paused"));
     expect(paused.map(({ id }: Json) => id)).toEqual([draft.id]);
+    const { id: later } = await done(
+      lender("POST", "/lender/programs", { ...PROGRAM, name: "aaa", code: "ZZ-9" }),
+    );
+    for (const [sort, [first, last]] of [
+      ["-name", [draft.id, later]],
+      ["code", [draft.id, later]],
+      ["-code", [later, draft.id]],
+    ] as const) {
+      const sorted: number[] = (await done(lender("GET", `/lender/programs?sort=${sort}`))).map(
+        ({ id }: Json) => id,
+      );
+      expect([sort, sorted.filter((id) => id === first || id === last)]).toEqual([sort, [first, last]]);
+    }
+    expect(await done(lender("DELETE", `/lender/programs/${later}`))).toEqual({});
 
     expect(await lender("DELETE", path)).toMatchObject({ status: 200, body: { data: {} } });
     for (const [method, suffix, body] of [
