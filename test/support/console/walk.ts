@@ -14,7 +14,8 @@ const STANDARD = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-
 
 /** Holds a page to WCAG 2.2 AA, as far as axe-core can; `only` by some of its rules, where little can have changed. */
 export async function expectAccessible(page: Page, only?: readonly string[]): Promise<void> {
-  await page.evaluate(AXE);
+  // Half a megabyte, which a page keeps until it is loaded again.
+  if (await page.evaluate<boolean>(`typeof axe === "undefined"`)) await page.evaluate(AXE);
   const violations = await page.evaluate<Violation[]>(
     `axe.run(document, { runOnly: ${JSON.stringify(only ?? STANDARD)}, rules: { region: { enabled: false } } }).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) })))`,
   );
