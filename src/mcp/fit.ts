@@ -1,4 +1,4 @@
-import { invalid } from "../core/errors.ts";
+import { type AppError, invalid } from "../core/errors.ts";
 import { LIMITS } from "./limits.ts";
 
 // Answers that a model can read at once: what does not fit is cut at a row of the longest list, and goes on with a
@@ -18,21 +18,34 @@ const DEPTH = 4;
 const META_CHARACTERS = 500;
 
 /**
- * The place that a cursor names; of an operation with cursors of its own, any other text is one of these. Errors:
- * invalid for a text that is no cursor.
+ * The place that a cursor names, of an operation that goes on by pages, by cursors of its own (any other text is one of
+ * these) or not at all. Errors: invalid for a text that is no cursor of it.
  */
-export function readPlace(cursor: unknown, has_own: boolean): Place {
+export function readPlace(cursor: unknown, goes_by: "page" | "cursor" | undefined): Place {
   if (typeof cursor !== "string") return { at: null, skip: 0 };
+  const place = placeIn(cursor);
+  if (place === undefined && goes_by === "cursor") return { at: cursor, skip: 0 };
+  const kind = goes_by === "page" ? "number" : "string";
+  if (place === undefined || (place.at !== null && (goes_by === undefined || typeof place.at !== kind)))
+    throw noCursor();
+  return place;
+}
+
+/** The refusal of a text that is no cursor. */
+export function noCursor(): AppError {
+  return invalid("/cursor", "must be the next_cursor of an answer, with the rest of the request unchanged");
+}
+
+/** The place that `writePlace` wrote; undefined for any other text. */
+function placeIn(cursor: string): Place | undefined {
   try {
     const [at, skip]: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
-    const is_place = at === null || typeof at === "string" || (Number.isSafeInteger(at) && Number(at) > 0);
-    if (is_place && Number.isSafeInteger(skip) && Number(skip) >= 0)
-      return { at: typeof at === "number" || typeof at === "string" ? at : null, skip: Number(skip) };
+    if (typeof skip !== "number" || !Number.isSafeInteger(skip) || skip < 0) return undefined;
+    if (at === null || typeof at === "string") return { at, skip };
+    return typeof at === "number" && Number.isSafeInteger(at) && at > 0 ? { at, skip } : undefined;
   } catch {
-    // As any other text.
+    return undefined;
   }
-  if (has_own) return { at: cursor, skip: 0 };
-  throw invalid("/cursor", "must be the next_cursor of an answer, with the rest of the request unchanged");
 }
 
 function writePlace({ at, skip }: Place): string {

@@ -138,7 +138,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
   const goes_on = is_read_only && hasList(whole);
   const parameters = parametersOf(definition, goes_on);
   // The operation's own way to go on is part of ours.
-  const goes_by = ["page", "cursor"].find((field) => field in definition.input);
+  const goes_by = (["page", "cursor"] as const).find((field) => field in definition.input);
   const accepted = strict(parameters);
   /** What the definition itself takes, without what every tool may take. */
   const ownInput = (input: Record<string, unknown>, at: Place["at"] = null) => {
@@ -180,7 +180,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     asks: async (ctx, input) => (await definition.asks?.(ctx, ownInput(input))) ?? null,
     async run(ctx, { response_format = "concise", ...input }) {
       const is_detailed = response_format === "detailed";
-      const place = readPlace(is_read_only ? input.cursor : undefined, goes_by === "cursor");
+      const place = readPlace(is_read_only ? input.cursor : undefined, goes_by);
       const given = ownInput(input, place.at);
       const answer = await definition.run(ctx, given, { is_detailed });
       const is_concise = details !== undefined && !is_detailed;

@@ -7,6 +7,7 @@ import { FoundUsage, MetadataKeys, SearchUsage, SumUsage, UsageTable } from "./s
 import { listMetadataKeys, searchUsage } from "./search/service.ts";
 import { tabulateUsage } from "./search/table_service.ts";
 import { data } from "../http/responses.ts";
+import { noCursor } from "../mcp/fit.ts";
 import { action } from "../mcp/shapes.ts";
 import { tool } from "../mcp/tool.ts";
 import { describe, describeAll, describeOnly } from "../mcp/wire_schema.ts";
@@ -69,7 +70,9 @@ async function searchOf(
   { is_detailed }: { is_detailed: boolean },
 ): Promise<Static<typeof UsageAnswer>> {
   if (aggregate !== true && group_by === undefined) return call(ctx, searchUsage, input);
-  const { cursor: _, ...sums } = input;
+  const { cursor, ...sums } = input;
+  // Tables go on by rows alone.
+  if (cursor !== undefined) throw noCursor();
   const grouped = group_by === undefined ? {} : { group_by };
   return data(call(ctx, tabulateUsage, { ...sums, ...grouped, has_bounds: is_detailed }));
 }
