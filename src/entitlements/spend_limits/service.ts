@@ -38,22 +38,29 @@ export const setSpendLimit = operation({
   input: SetSpendLimit,
   output: SpendLimit,
   async run(ctx, { id, amount: given, hard = true }) {
-    const saved = await transaction(ctx, async (tx) => {
+    const { is_first, saved } = await transaction(ctx, async (tx) => {
       await currencyOf(tx, id);
       const amount = readDecimal(given, "/amount");
       if (compare(amount, "0") < 0) throw invalid("/amount", "must be 0 or more");
       const set_by = setterOf(tx);
-      const company = (await queries.listSpendLimits(tx, id)).find((limit) => limit.set_by === "company");
+      const before = await queries.listSpendLimits(tx, id);
+      const company = before.find((limit) => limit.set_by === "company");
       if (set_by === "client" && company !== undefined && compare(amount, company.amount) > 0)
         throw invalid("/amount", `must be at most ${company.amount}, the limit that was set for you`);
       await queries.saveSpendLimit(tx, id, { set_by, amount, hard });
-      return shown(ctx, tx, id);
+      const had_none = before.length === 0;
+      // What a limit of earlier was rated with may be of any age: a removal and a rating under way may cross.
+      const now_set = await shown(ctx, tx, id);
+      return { is_first: had_none, saved: had_none ? { ...now_set, ...UNRATED } : now_set };
     });
+    if (is_first) ctx.limits.spending.drop(id);
     // It may be reached already.
     ctx.limits.changes.note(scopeOf(ctx.actor).company_id, id);
     return saved;
   },
 });
+
+const UNRATED = { spent: null, as_of: null };
 
 /** Takes a spend limit away, of the company or for a client user its own. Errors: not_found. */
 export const removeSpendLimit = operation({

@@ -1,6 +1,7 @@
 import { beforeAll, beforeEach, expect, spyOn, test } from "bun:test";
 import * as fc from "fast-check";
 import { decideSpend } from "../../../src/entitlements/checks/rules.ts";
+import * as rated from "../../../src/entitlements/spend_limits/rated.ts";
 import { PER_UNIT } from "../../billing/fixtures.ts";
 import type { Api, Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
@@ -75,6 +76,28 @@ test("what a subscription comes to, as its preview rates it, is held against its
   expect((await company.api("DELETE", path(id))).status).toBe(200);
   expect((await company.api("DELETE", path(id))).status).toBe(404);
   expect(await check(external)).toEqual([true, null, true]);
+});
+
+test("a limit that is removed just before it is rated leaves nothing to one that is set anew", async () => {
+  const { id, external } = await subscribe();
+  await company.send(external, { usage: 10 });
+  await company.api("PUT", path(id), { amount: "10" });
+  const { listRated } = rated;
+  const removing = spyOn(rated, "listRated").mockImplementation(async (tx) => {
+    const ids = await listRated(tx);
+    if (ids.includes(id)) expect((await company.api("DELETE", path(id))).status).toBe(200);
+    return ids;
+  });
+  try {
+    await rate();
+  } finally {
+    removing.mockRestore();
+  }
+  await company.send(external, { usage: 10 });
+  await company.api("PUT", path(id), { amount: "10" });
+  expect(await check(external)).toEqual([false, "uncertain", false]);
+  await rate();
+  expect(await check(external)).toEqual([false, "spend_limit", true]);
 });
 
 test("a rating that fails is made again, though no more usage came", async () => {
