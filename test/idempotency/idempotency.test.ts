@@ -207,6 +207,7 @@ describe("keys", () => {
         "/api/v1/usage/exports",
         "/api/v1/usage/import",
         "/api/v1/usage/imports",
+        "/api/v1/usage/imports/files",
         "/api/v1/usage/search",
         "/api/v1/usage/series",
         "/api/v1/usage/values",

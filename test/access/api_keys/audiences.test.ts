@@ -53,8 +53,10 @@ function audiencesOf(path: string): string[] {
 
 /** The audience of a path that is for one. */
 function audienceOf(path: string): "lender" | "agent" | "ingest" | "users" {
-  const [, first, second] = path.split("/");
+  const [, first, second, third] = path.split("/");
   if (first === "lender" || first === "agent") return first;
+  // Files that are uploaded, to be looked at and run by people.
+  if (second === "imports" && third !== undefined) return "users";
   return first === "usage" && ["import", "imports"].includes(second ?? "") ? "ingest" : "users";
 }
 
