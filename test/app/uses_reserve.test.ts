@@ -14,7 +14,7 @@ const SIGNS_IN = [
 ];
 const AGENTS = ["refuse_authorization", "sign_in_to_authorize"];
 /** By their verb these close access or free room. */
-const CLOSES = /^(delete|end|free|prune|revoke|sweep)_|^(logout|remove_entitlement|remove_spend_limit)$/;
+const CLOSES = /^(delete|end|free|prune|revoke|stop|sweep)_|^(logout|remove_entitlement|remove_spend_limit)$/;
 
 /** The head of every operation in the sources, up to its input. */
 async function* heads(): AsyncGenerator<{ name: string; uses_reserve: boolean }> {

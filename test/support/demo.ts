@@ -32,7 +32,10 @@ let made: Promise<string> | undefined;
 /** A copy of a small demo, which is made once for all files of a process. */
 export async function copyOfSmallDemo(): Promise<string> {
   made ??= makeSmallDemo().then(({ folder }) => {
-    afterEverything(async () => rmSync(folder, { recursive: true, force: true }));
+    afterEverything(async () => {
+      made = undefined;
+      rmSync(folder, { recursive: true, force: true });
+    });
     return folder;
   });
   const folder = mkdtempSync(join(tmpdir(), "meterhouse-demo-"));
