@@ -17,7 +17,12 @@ import { ROLE_NAMES, type UserAct, UserActs } from "./user_acts.tsx";
 /** One user: what they may, and what they did. */
 export function UserPage({ params }: PageProps) {
   const loaded = useAnswer(getUser, { id: params.id });
-  return <Await of={loaded}>{(user) => <Shown user={user} />}</Await>;
+  if (loaded.answer !== undefined) return <Shown user={loaded.answer.data} />;
+  return (
+    <Page title={`User #${params.id ?? ""}`} above={<a href={`${BASE}/settings/users`}>Users</a>}>
+      <Await of={loaded}>{() => null}</Await>
+    </Page>
+  );
 }
 
 function Shown({ user }: { user: User }) {
