@@ -16,6 +16,10 @@ const STANDARD = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-
 export async function expectAccessible(page: Page, only?: readonly string[]): Promise<void> {
   // Half a megabyte, which a page keeps until it is loaded again.
   if (await page.evaluate<boolean>(`typeof axe === "undefined"`)) await page.evaluate(AXE);
+  // A page that has just become dark, or another, is drawn first.
+  await page.evaluate(
+    `new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(() => drawn(null))))`,
+  );
   const violations = await page.evaluate<Violation[]>(
     `axe.run(document, { runOnly: ${JSON.stringify(only ?? STANDARD)}, rules: { region: { enabled: false } } }).then(({ violations }) => violations.map(({ id, nodes }) => ({ id, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) })))`,
   );
