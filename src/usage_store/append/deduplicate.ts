@@ -41,6 +41,12 @@ export interface AppendDecision {
   depends_on_batch: boolean;
 }
 
+/** Answers a request by its decision: it is stored, or refused. */
+export function settle({ request, fresh, duplicates, refusal }: AppendDecision): void {
+  if (refusal === undefined) request.resolve({ accepted: fresh.length, duplicates });
+  else request.reject(refusal);
+}
+
 /** An event of a request in the group. */
 interface Place {
   request: AppendRequest;

@@ -5,6 +5,7 @@ import {
   decideGroup,
   type FindRows,
   type KnownFingerprints,
+  settle,
 } from "../../append/deduplicate.ts";
 import { PendingAppends, type PendingLimits } from "../../append/pending_appends.ts";
 import type { AppendResult } from "../../port.ts";
@@ -160,9 +161,4 @@ export class LaneWriter<Block> {
       }
     }
   }
-}
-
-function settle({ request, fresh, duplicates, refusal }: AppendDecision): void {
-  if (refusal === undefined) request.resolve({ accepted: fresh.length, duplicates });
-  else request.reject(refusal);
 }

@@ -1,5 +1,5 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
-import { AppError } from "../../../core/errors.ts";
+import type { AppError } from "../../../core/errors.ts";
 import type { AppendResult } from "../../port.ts";
 import { type AppendRequest, FINGERPRINT, type PreparedAppend, WORDS } from "../../append/append_request.ts";
 import { appendRows } from "./event_chunks.ts";
@@ -7,7 +7,8 @@ import { feedTotals } from "../../append/feed_totals.ts";
 import { FEW_EVENTS, FewEventsInsert } from "./few_events.ts";
 import { type Engine, EngineLostError, unavailable } from "../engine/engine.ts";
 import type { FingerprintIndex } from "../../index/fingerprints.ts";
-import { type AppendDecision, decideGroup } from "../../append/deduplicate.ts";
+import { type AppendDecision, decideGroup, settle } from "../../append/deduplicate.ts";
+import { PendingAppends, type PendingLimits } from "../../append/pending_appends.ts";
 import { findRows } from "./stored_rows.ts";
 import { hourSums, insertSums, insertSumsOf } from "./hour_sums.ts";
 import { closedError, cutOff } from "../engine/readers.ts";
@@ -16,7 +17,7 @@ import type { TotalsKeeper } from "../../running/keeper.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";
 
 /** The bounds of group commit. */
-export interface WriterLimits {
+export interface WriterLimits extends PendingLimits {
   /** How long a first append waits for others to share its commit. */
   group_ms: number;
   /**
@@ -24,10 +25,6 @@ export interface WriterLimits {
    * share a commit then, and the next requests of the others are read while it is written.
    */
   ready_requests: number;
-  /** A group with this many events is committed without waiting too, and takes no further request. */
-  group_events: number;
-  /** Events that may be pending: waiting or in a commit. */
-  pending_events: number;
 }
 
 /** Work with exclusive use of the writer's connection; its rows are numbered from `first_seq`. */
@@ -54,9 +51,7 @@ export class Writer {
   #hot = 0;
   #hot_rows = 0;
   #exclusive: (() => Promise<void>)[] = [];
-  #queue: AppendRequest[] = [];
-  #queued_events = 0;
-  #pending_events = 0;
+  readonly #queue: PendingAppends;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #running = false;
   /** When the next group may begin, by performance.now(). */
@@ -81,32 +76,14 @@ export class Writer {
     this.#next_seq = stored.last_seq + 1;
     this.#hot_rows = stored.hot_rows;
     this.#limits = limits;
+    this.#queue = new PendingAppends(limits);
   }
 
   /** Queues an append and resolves after its commit. Errors: as `UsageStore.append`; EngineLostError. */
   async append(prepared: PreparedAppend): Promise<AppendResult> {
-    const count = prepared.events.length;
-    const { pending_events } = this.#limits;
     if (this.#closed) throw this.#closing_error;
-    if (count === 0) return { accepted: 0, duplicates: 0 };
-    if (count > pending_events) {
-      throw new AppError("too_large", `Cannot store ${count} events at once: the limit is ${pending_events}`);
-    }
-    if (this.#pending_events + count > pending_events) {
-      throw new AppError("unavailable", `Cannot store events now: ${this.#pending_events} are pending`, {
-        retry_after_s: 1,
-      });
-    }
-    const { promise, resolve, reject } = Promise.withResolvers<AppendResult>();
-    this.#queue.push({ ...prepared, resolve, reject });
-    this.#queued_events += count;
-    this.#pending_events += count;
-    this.#schedule();
-    try {
-      return await promise;
-    } finally {
-      this.#pending_events -= count;
-    }
+    if (prepared.events.length === 0) return { accepted: 0, duplicates: 0 };
+    return this.#queue.add(prepared, () => this.#schedule());
   }
 
   /** The number of the next row. */
@@ -116,7 +93,7 @@ export class Writer {
 
   /** Events whose commit is under way or waited for. */
   get pending_events(): number {
-    return this.#pending_events;
+    return this.#queue.pending_events;
   }
 
   /** Rows in the hot tables at the opening, or written to the present one since the last rotation. */
@@ -166,8 +143,7 @@ export class Writer {
   async abandon(reason: Error): Promise<void> {
     this.#closing_error = reason;
     this.#closed = true;
-    this.#queued_events = 0;
-    for (const request of this.#queue.splice(0)) request.reject(reason);
+    this.#queue.rejectAll(reason);
     await cutOff([this.#connection], this.close());
   }
 
@@ -192,33 +168,22 @@ export class Writer {
     for (;;) {
       const exclusive = this.#exclusive.shift();
       if (exclusive) await exclusive();
-      else if (this.#queue.length > 0 && this.#isRested()) await this.#commitGroup(this.#takeGroup());
+      else if (this.#queue.requests > 0 && this.#isRested()) await this.#commitGroup(this.#queue.takeGroup());
       else break;
     }
     // In the same turn as the last look at the queue: an append in between would wait forever.
     this.#running = false;
-    if (this.#queue.length > 0) this.#schedule();
+    if (this.#queue.requests > 0) this.#schedule();
   }
 
   get #isReady(): boolean {
     const { ready_requests, group_events } = this.#limits;
-    return this.#queue.length >= ready_requests || this.#queued_events >= group_events;
+    return this.#queue.requests >= ready_requests || this.#queue.queued_events >= group_events;
   }
 
   /** Whether the next group may begin: a ready one at once, and when the store is closing. */
   #isRested(): boolean {
     return this.#isReady || this.#closed || performance.now() >= this.#rests_until;
-  }
-
-  #takeGroup(): AppendRequest[] {
-    let [requests, events] = [0, 0];
-    for (const request of this.#queue) {
-      if (events >= this.#limits.group_events) break;
-      events += request.events.length;
-      requests++;
-    }
-    this.#queued_events -= events;
-    return this.#queue.splice(0, requests);
   }
 
   /** Commits a group and settles its requests; never throws. */
@@ -317,9 +282,4 @@ function unknownError(cause: unknown): AppError {
   const message =
     "It is not known yet whether the events are stored: send them again with the same ids, so that none counts twice";
   return unavailable(message, 5, cause);
-}
-
-function settle({ request, fresh, duplicates, refusal }: AppendDecision): void {
-  if (refusal === undefined) request.resolve({ accepted: fresh.length, duplicates });
-  else request.reject(refusal);
 }
