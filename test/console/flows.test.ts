@@ -141,7 +141,7 @@ describeInBrowser("flows", () => {
     await page.getByRole("link", { name: "Acme, production" }).click();
     await page.getByText("This period so far").first().waitFor();
     await page.goto(`${service.url}/console/clients/1`);
-    await page.getByRole("heading", { name: "There is no such page" }).waitFor();
+    await page.getByRole("heading", { name: "You may not see Client" }).waitFor();
     expect((await client("GET", "/clients/1")).status).toBe(403);
     expectNoTrouble(troubles);
   });

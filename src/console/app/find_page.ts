@@ -13,12 +13,15 @@ export function isMine({ audience, permission }: Page): boolean {
 /** The pages that navigation shows, of who is signed in. */
 export const navigation = (): Page[] => PAGES.filter((page) => page.nav !== undefined && isMine(page));
 
-/** The page of an address, and the parts of it that its path names. */
-export function findPage(path: string): { page: Page; params: Record<string, string> } | undefined {
+/** The page of an address, and the parts of it that its path names; of all pages, or of those that one has. */
+export function findPage(
+  path: string,
+  pages: readonly Page[] = PAGES.filter(isMine),
+): { page: Page; params: Record<string, string> } | undefined {
   const below = path.slice(BASE.length).replace(/\/$/, "") || "/";
-  for (const page of PAGES) {
+  for (const page of pages) {
     const params = match(page.path, below);
-    if (params !== undefined && isMine(page)) return { page, params };
+    if (params !== undefined) return { page, params };
   }
   return undefined;
 }

@@ -263,7 +263,13 @@ export const PAGES: readonly Page[] = [
       { nav: { group: "More", icon: "developers", key: "d" } },
     ],
     ["/developers/deliveries", "Deliveries", "webhooks:read", "DeliveriesPage"],
-    ["/developers/events", "Events", "events:read", "EventsPage"],
+    [
+      "/developers/events",
+      "Events",
+      "events:read",
+      "EventsPage",
+      { nav: { group: "More", icon: "developers" } },
+    ],
     ["/developers/api-keys", "API keys", "api_keys:read", "ApiKeysPage"],
   ]),
   ...pagesOf(settings, "company", [

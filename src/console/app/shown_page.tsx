@@ -2,10 +2,12 @@ import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { isOutdated } from "../api/build.ts";
 import { Button } from "../ui/button.tsx";
+import { words } from "../ui/names.ts";
 import { Page } from "../ui/page.tsx";
 import { Skeleton } from "../ui/states.tsx";
 import { findPage, firstPath } from "./find_page.ts";
-import type { PageProps } from "./pages.ts";
+import { type Page as PageRow, type PageProps, PAGES } from "./pages.ts";
+import { me } from "./session.ts";
 
 /** The page of an address: loaded with its area, or why there is none. */
 export function ShownPage({ path }: { path: string }) {
@@ -32,7 +34,7 @@ export function ShownPage({ path }: { path: string }) {
       is_wanted = false;
     };
   }, [found?.page.path]);
-  if (found === undefined) return <NotFound />;
+  if (found === undefined) return <NotFound page={findPage(path, PAGES)?.page} />;
   if (loaded?.path !== found.page.path) return <Skeleton rows={6} />;
   if (loaded.Component === undefined) return <NotShown title="This page could not be loaded" />;
   const { Component } = loaded;
@@ -50,15 +52,23 @@ export function Bounded({ children }: { children: ComponentChildren }) {
   return error ? <NotShown title="This page cannot be shown" error={String(error)} /> : <>{children}</>;
 }
 
-function NotFound() {
+/** In place of a page that there is not, or that one may not see. */
+function NotFound({ page }: { page: PageRow | undefined }) {
   return (
-    <Page title="There is no such page">
-      <p>It may be of somebody with other rights, or its address has a mistake.</p>
+    <Page title={page ? `You may not see ${page.title}` : "There is no such page"}>
+      <p>{page ? whyNot(page) : "The address has a mistake."}</p>
       <p>
         <a href={firstPath()}>Go to the first page</a>
       </p>
     </Page>
   );
+}
+
+function whyNot({ audience }: PageRow): string {
+  const role = words(me.value?.role ?? "");
+  if (audience === "client") return "It is a page of clients' users: they see their own part there.";
+  if (role === "client") return "It is a page of the company that bills you.";
+  return `The role ${role} does not include it. An admin of the company can give you another role.`;
 }
 
 function NotShown({ title, error }: { title: string; error?: string }) {

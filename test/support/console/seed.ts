@@ -1,4 +1,4 @@
-import { addDraft, addProgram, openLoans } from "../../loans/applications/fixtures.ts";
+import { addDraft, addProgram, lead, openLoans } from "../../loans/applications/fixtures.ts";
 import { type Api, PASSWORD, type Service, type Tenant } from "../harness.ts";
 
 /** What the pages of one record are walked with: a value for each name in a path, by the page's path. */
@@ -141,6 +141,7 @@ export async function seedCompany(service: Service, tenant: Tenant): Promise<Sam
   await made(api, "/api-keys", { name: "Gateway", role: "gateway", environment: "production" });
   const loans = await openLoans(service, tenant);
   const { id: application } = await addDraft(loans, (await addProgram(loans)).id);
+  await lead(loans, application, "approved");
   const client_user = await made(api, "/users", {
     email: CLIENT_EMAIL,
     password: PASSWORD,

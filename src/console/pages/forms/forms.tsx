@@ -8,6 +8,7 @@ import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickFilter } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
+import { RecordLink } from "../../ui/record_link.tsx";
 import { Await, Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -16,7 +17,14 @@ import { FormPreview } from "./preview.tsx";
 
 const columns: Column<FormConfig>[] = [
   { title: "Form", cell: ({ id, name }) => <a href={`${BASE}/forms/${id}`}>{name}</a> },
-  { title: "Client", cell: ({ client_id }) => <a href={`${BASE}/clients/${client_id}`}>#{client_id}</a> },
+  {
+    title: "Client",
+    cell: ({ client_id }) => (
+      <RecordLink kind="client" id={client_id}>
+        #{client_id}
+      </RecordLink>
+    ),
+  },
   { title: "Fields", is_figure: true, cell: ({ config }) => number(config.fields.length) },
   {
     title: "State",
@@ -76,7 +84,12 @@ export function FormPage({ params }: PageProps) {
             <Section title="About">
               <Facts
                 of={[
-                  ["Client", <a href={`${BASE}/clients/${of.client_id}`}>#{of.client_id}</a>],
+                  [
+                    "Client",
+                    <RecordLink kind="client" id={of.client_id}>
+                      #{of.client_id}
+                    </RecordLink>,
+                  ],
                   ["State", of.is_active ? "active" : "inactive"],
                   ["Description", of.description],
                   ["Changed", <Time at={of.updated_at} />],

@@ -34,9 +34,11 @@ export function SimulationPage({ params }: PageProps) {
       beside={record && <Badge tone={TONES[record.status]}>{record.status}</Badge>}
       actions={
         <>
-          <LinkButton href={`/api/v1/simulations/${params.id ?? ""}/file`} icon="download" download>
-            CSV
-          </LinkButton>
+          {record?.status === "finished" && (
+            <LinkButton href={`/api/v1/simulations/${record.id}/file`} icon="download" download>
+              CSV
+            </LinkButton>
+          )}
           {may("simulations:write") && <Delete id={Number(params.id)} />}
         </>
       }
