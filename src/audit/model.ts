@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ROLES } from "../core/access.ts";
 import { SHARED_LIMITS } from "../core/limits.ts";
 import { rangeFields } from "../core/instants.ts";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../core/schema.ts";
 
 export const ORIGINS = ["rest", "mcp", "job", "cli"] as const;
 export const ACTOR_KINDS = ["anonymous", "operator", "user", "key", "system"] as const;
@@ -68,6 +68,7 @@ export const ListAuditEntries = strict({
   target_id: Type.Optional(Id),
   origin: Type.Optional(oneOf(ORIGINS)),
   ...rangeFields,
+  sort: sortedBy(["at"]),
   ...pageFields,
 });
 export type AuditFilter = Omit<Static<typeof ListAuditEntries>, "page" | "limit">;

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt } from "drizzle-orm";
+import { and, asc, desc, eq, gte, lt } from "drizzle-orm";
 import type { Target } from "../app/context.ts";
 import type { Role } from "../core/access.ts";
 import type { Slice } from "../core/pagination.ts";
@@ -69,10 +69,10 @@ export async function insertEntries(q: Queries, entries: readonly NewEntry[]): P
   await insertRows(q, q.use(auditLogTable), rows);
 }
 
-/** A page of entries, newest first. */
+/** A page of entries, newest first unless `sort` says otherwise. */
 export async function listEntries(
   { q, scope }: ReadTx,
-  { from, to, ...filter }: AuditFilter,
+  { from, to, sort = "-at", ...filter }: AuditFilter,
   { limit, offset }: Slice,
 ): Promise<{ rows: AuditEntry[]; total: number }> {
   const t = q.use(auditLogTable);
@@ -85,7 +85,7 @@ export async function listEntries(
   const rows = await selectRows(q, t, {
     columns: entryColumns(q),
     where,
-    order: [desc(t.at), desc(t.id)],
+    order: sort === "at" ? [asc(t.at), asc(t.id)] : [desc(t.at), desc(t.id)],
     limit,
     offset,
   });

@@ -134,7 +134,7 @@ export const PageMeta = Type.Object(
 );
 
 /** What all rows of a list come to, not those of its page alone: one sum a currency. */
-const Sums = Type.Array(
+export const Sums = Type.Array(
   Type.Object({
     currency: Type.String(),
     amount: Type.String({ description: "a decimal such as 120.50" }),

@@ -5,7 +5,7 @@ import { call, type Operation } from "../app/operation.ts";
 import { ENVIRONMENTS } from "../core/access.ts";
 import type { Download } from "../core/download.ts";
 import { columnsOfRecord, csvOfRecords } from "../core/csv.ts";
-import { Nothing, oneOf, strict } from "../core/schema.ts";
+import { Nothing, oneOf, strict, Sums } from "../core/schema.ts";
 import { Checker } from "../core/validate.ts";
 import type { Deps } from "../app/deps.ts";
 import { answers, attachment, dataOf, ErrorBody } from "./responses.ts";
@@ -47,6 +47,8 @@ interface Options<I extends TSchema, O> {
   responses?: object;
   /** An operation that answers the same as lines of JSON to who accepts these, and the schema of a line. */
   lines?: { operation: Operation<I, TUnsafe<Download>>; line: TSchema };
+  /** The field of a list's records that its sums are of: where they go as CSV. */
+  sums_of?: string;
 }
 
 /**
@@ -74,7 +76,7 @@ function rowOf<I extends TObject, O extends TSchema>(
 ): Row {
   const { output: made, name } = operation;
   const is_list = "data" in (made.properties ?? {});
-  const { status = 200, goes_on, sends, bare = is_list, lines } = options;
+  const { status = 200, goes_on, sends, bare = is_list, lines, sums_of } = options;
   const [method = "", path = ""] = line.split(" ");
   const parts = partsOf(method, path, accepted);
   const body = bare ? made : dataOf(made);
@@ -108,7 +110,8 @@ function rowOf<I extends TObject, O extends TSchema>(
       const output = call(ctx, operation, input);
       if (sends) return { status, answer: await sends(output) };
       const answer = await output;
-      if (columns !== null && accepts(request, CSV)) return { status, answer: csvResponse(columns, answer) };
+      if (columns !== null && accepts(request, CSV))
+        return { status, answer: csvResponse(columns, answer, sums_of) };
       return { status: goes_on?.(answer) ? 202 : status, answer: bare ? answer : { data: answer } };
     },
   };
@@ -132,8 +135,8 @@ function rowsOf({ properties = {} }: TSchema): TSchema | undefined {
   return properties.data ?? (properties.groups && properties.rows);
 }
 
-/** A list or the rows of a report as CSV. How many there are in all is in a header. */
-function csvResponse(columns: Columns, answer: unknown): Response {
+/** A list or the rows of a report as CSV, its sums last. How many there are in all is in a header. */
+function csvResponse(columns: Columns, answer: unknown, sums_of = ""): Response {
   if (Value.Check(AnyReport, answer))
     return csvResponse(columns, { data: answer.rows, meta: { total: answer.groups } });
   if (!Value.Check(AnyList, answer)) throw new Error("Cannot write CSV: the answer is no list");
@@ -143,12 +146,17 @@ function csvResponse(columns: Columns, answer: unknown): Response {
     "x-content-type-options": "nosniff",
     "x-total-count": String(answer.meta?.total ?? answer.data.length),
   };
-  return new Response(csvOfRecords(columns, answer.data), { headers });
+  const sums = (answer.meta?.sums ?? []).map(({ currency, amount, rows }) => ({
+    id: `Sum of ${rows}`,
+    currency,
+    [sums_of]: amount,
+  }));
+  return new Response(csvOfRecords(columns, [...answer.data, ...sums]), { headers });
 }
 
 const AnyList = Type.Object({
   data: Type.Array(Type.Unknown()),
-  meta: Type.Optional(Type.Object({ total: Type.Optional(Type.Integer()) })),
+  meta: Type.Optional(Type.Object({ total: Type.Optional(Type.Integer()), sums: Type.Optional(Sums) })),
 });
 
 const AnyReport = Type.Object({ rows: Type.Array(Type.Unknown()), groups: Type.Integer() });

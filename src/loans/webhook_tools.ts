@@ -32,7 +32,7 @@ const redeliver = loanTool({
   name: "loan_redeliver_webhook",
   title: "Redeliver loan events",
   description:
-    "Makes one more attempt at the delivery delivery_id, or at all of loan events that failed and match, the oldest 1,000 first; the receiver may already have a message. Disabled endpoints are passed over: with enable, endpoint_id is enabled first.",
+    "Makes one more attempt at the delivery delivery_id, or at all of loan events that failed and match, the oldest 1,000 first; the receiver may already have a message. Disabled endpoints are passed over: with enable, in production, endpoint_id is enabled first.",
   ...redelivering,
   operations: [...redelivering.operations, FOR_ADMINS],
   details: DETAILS,

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Email, Id, nullable, oneOf, pageFields, strict } from "../core/schema.ts";
+import { At, Email, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../core/schema.ts";
 
 export const SUBJECT_KINDS = ["user", "client", "customer", "application"] as const;
 export type SubjectKind = (typeof SUBJECT_KINDS)[number];
@@ -55,4 +55,4 @@ export const PersonErasure = Type.Object(
 );
 export type PersonErasure = Static<typeof PersonErasure>;
 
-export const ListPersonErasures = strict(pageFields);
+export const ListPersonErasures = strict({ sort: sortedBy(["id", "created_at"]), ...pageFields });

@@ -1,9 +1,9 @@
-import { and, asc, desc, eq, isNull, sql } from "drizzle-orm";
+import { and, asc, eq, isNull, sql } from "drizzle-orm";
 import type { Slice } from "../core/pagination.ts";
 import { iso } from "../core/time.ts";
 import { stamped } from "../store/columns.ts";
 import { insertRow } from "../store/insert_rows.ts";
-import { columnsOf, findRow, listRows } from "../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../store/list_rows.ts";
 import { selectRows } from "../store/select_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../store/store.ts";
 import { companyTable } from "../tenancy/companies/tables.ts";
@@ -12,10 +12,10 @@ import { personErasureTable } from "./tables.ts";
 import type { Traces } from "./traces.ts";
 
 /** The company's erasures of people, newest first. */
-export function listPersonErasures({ q, scope }: ReadTx, slice: Slice) {
+export function listPersonErasures({ q, scope }: ReadTx, { sort = "-id" }: { sort?: string }, slice: Slice) {
   const t = q.use(personErasureTable);
   const where = eq(t.company_id, scope.company_id);
-  return listRows(q, t, { columns: columnsOf(t, PersonErasure), where, order: desc(t.id), slice });
+  return listRows(q, t, { columns: columnsOf(t, PersonErasure), where, order: orderOf(t, sort), slice });
 }
 
 /** Writes down an erasure that has not begun. */

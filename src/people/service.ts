@@ -68,9 +68,9 @@ export const listPersonErasures = operation({
   unaudited: true,
   input: ListPersonErasures,
   output: paged(PersonErasure),
-  run: (ctx, page) =>
-    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) =>
-      queries.listPersonErasures(readTx(ctx), slice),
+  run: (ctx, { page, limit, ...order }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listPersonErasures(readTx(ctx), order, slice),
     ),
 });
 

@@ -62,6 +62,7 @@ export function orderOf(table: PgTable & { id: PgColumn }, sort: string | undefi
   const by =
     column.dataType === "string" && !column.name.endsWith("_at") ? sql`lower(${column})` : sql`${column}`;
   const ordered = sort.startsWith("-") ? desc(by) : asc(by);
+  if (column === table.id) return [ordered];
   // Databases differ in where they put nulls; an index answers for columns without.
   return [column.notNull ? ordered : sql`${ordered} nulls last`, asc(table.id)];
 }

@@ -1,5 +1,6 @@
 import { parse } from "csv-parse/sync";
 import { describe, expect, test } from "bun:test";
+import { mandatePaymentTable } from "../../src/emandate/payments/tables.ts";
 import { FLAT, useBilling } from "../billing/fixtures.ts";
 import type { Api, Json } from "../support/harness.ts";
 import { runNamedJob } from "../support/jobs.ts";
@@ -53,6 +54,42 @@ describe("Accept: text/csv", () => {
     expect(rows[0]["client.name"]).toBe("Client");
     expect(rows[0].name).toBe('A "quoted", name\nof two lines');
     expect((await table(api, "/billing-records?limit=1")).total).toBe("2");
+  });
+
+  test("ends with the sums that a list was asked for, one row a currency", async () => {
+    fixture.clock.set("2026-03-01T00:00:00Z");
+    const company = await fixture.addCompany();
+    const { api } = company;
+    const flat_fee = (currency: string, price: number) =>
+      company.subscribe({ ...FLAT, currency, price }, { started_at: "2026-01-01T00:00:00Z" });
+    for (const fee of [flat_fee("USD", 10), flat_fee("EUR", 3.5), flat_fee("USD", 2)]) await fee;
+    await company.run();
+    const mandate = { customer_name: "Siti", customer_email: "siti@example.com" };
+    const { id } = (await api("POST", "/emandate/mandates", mandate)).body.data;
+    await fixture.service.deps.store.tx(async (q) => {
+      const { company_id } = company;
+      const at = "2026-03-01T00:00:00.000Z";
+      const due = { due_date: "2026-03-09", debit_date: "2026-03-09", frequency: "Monthly" };
+      const payment = { company_id, mandate_id: id, ...due, status: "paid", attempt_count: 1 };
+      const stamps = { created_at: at, updated_at: at };
+      const rows = ["20.00", "0.05"].map((amount) => ({ ...payment, amount, ...stamps }));
+      await q.insert(q.use(mandatePaymentTable)).values(rows as never);
+    });
+    for (const [path, field] of [
+      ["/billing-records", "totalCharges"],
+      ["/emandate/payments", "amount"],
+    ] as const) {
+      const { data, meta } = (await api("GET", `${path}?sums=true&limit=1`)).body;
+      expect([path, data.length, meta.sums.length]).toEqual([path, 1, path === "/billing-records" ? 2 : 1]);
+      const { rows, total } = await table(api, `${path}?sums=true&limit=1`);
+      const sums = rows.slice(1).map((row) => [row.id, row.currency, row[field], row.created_at]);
+      expect([path, sums]).toEqual([
+        path,
+        meta.sums.map((sum: Json) => [`Sum of ${sum.rows}`, sum.currency, sum.amount, ""]),
+      ]);
+      expect(total).toBe(String(meta.total));
+      expect((await table(api, `${path}?limit=1`)).rows).toHaveLength(1);
+    }
   });
 
   test("answers the rows of reports as CSV, with how many groups there are", async () => {

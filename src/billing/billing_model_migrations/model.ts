@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { InstantText } from "../../core/instants.ts";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { NEXT_PERIOD } from "../billing_model_changes/model.ts";
 import { LIMITS } from "../limits.ts";
 
@@ -73,4 +73,4 @@ export const CreateBillingModelMigration = strict(
   },
 );
 
-export const ListBillingModelMigrations = strict(pageFields);
+export const ListBillingModelMigrations = strict({ sort: sortedBy(["id", "created_at"]), ...pageFields });

@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, getTableColumns, gt, isNull, lte, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, isNull, lte, or, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, idIn } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
@@ -29,13 +29,14 @@ const detailColumns = (q: Reads) => columnsOf(q.use(billingModelMigrationTable),
 /** Migrations without their errors, newest first, and how many there are in all. */
 export function listMigrations(
   { q, scope }: ReadTx,
+  { sort = "-id" }: { sort?: string },
   slice: Slice,
 ): Promise<{ rows: BillingModelMigration[]; total: number }> {
   const t = q.use(billingModelMigrationTable);
   return listRows(q, t, {
     columns: columnsOf(t, BillingModelMigration),
     where: companyOwned(t, scope),
-    order: desc(t.id),
+    order: orderOf(t, sort),
     slice,
   });
 }

@@ -63,8 +63,10 @@ export const listBillingModelMigrations = operation({
   permission: "subscriptions:read",
   input: ListBillingModelMigrations,
   output: paged(BillingModelMigration),
-  run: (ctx, page) =>
-    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) => queries.listMigrations(readTx(ctx), slice)),
+  run: (ctx, { page, limit, ...order }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listMigrations(readTx(ctx), order, slice),
+    ),
 });
 
 /** Finds one migration with its errors. Errors: not_found. */

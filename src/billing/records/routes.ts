@@ -13,6 +13,7 @@ const RECORDS = [
     summary: "List billing records",
     my: "List my billing records",
     description: ORDER,
+    sums_of: "totalCharges",
   }),
   route("GET /billing-records/:id", getBillingRecord, {
     summary: "Get a billing record with its lines and subscription",

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { DecimalText } from "../decimals.ts";
 import { Unmetered } from "../meters/unmetered.ts";
 import { BillLine } from "../rating/bill_line.ts";
@@ -115,7 +115,7 @@ export const RunBilling = strict(
 );
 export type RunBilling = Static<typeof RunBilling>;
 
-export const ListBillingRuns = strict(pageFields);
+export const ListBillingRuns = strict({ sort: sortedBy(["id", "period", "created_at"]), ...pageFields });
 
 export const PreviewBill = strict({ id: Id, projected: Type.Optional(Type.Boolean()) });
 
@@ -159,4 +159,8 @@ export const UnbilledUsage = Type.Object(
 );
 export type UnbilledUsage = Static<typeof UnbilledUsage>;
 
-export const ListUnbilledUsage = strict({ subscription_id: Type.Optional(Id), ...pageFields });
+export const ListUnbilledUsage = strict({
+  subscription_id: Type.Optional(Id),
+  sort: sortedBy(["id", "from", "event_count"]),
+  ...pageFields,
+});

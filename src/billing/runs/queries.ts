@@ -1,10 +1,10 @@
-import { and, desc, eq, lt } from "drizzle-orm";
+import { and, eq, lt } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { companyOwned } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { LIMITS } from "../limits.ts";
@@ -90,12 +90,16 @@ export async function listCompaniesWithSilentRuns(q: Reads, now: Temporal.Instan
 }
 
 /** Runs without their errors, newest first, and how many there are in all. */
-export function listRuns({ q, scope }: ReadTx, slice: Slice): Promise<{ rows: BillingRun[]; total: number }> {
+export function listRuns(
+  { q, scope }: ReadTx,
+  { sort = "-id" }: { sort?: string },
+  slice: Slice,
+): Promise<{ rows: BillingRun[]; total: number }> {
   const t = q.use(billingRunTable);
   return listRows(q, t, {
     columns: columnsOf(t, BillingRun),
     where: companyOwned(t, scope),
-    order: desc(t.id),
+    order: orderOf(t, sort),
     slice,
   });
 }

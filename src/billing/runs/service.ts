@@ -113,8 +113,10 @@ export const listBillingRuns = operation({
   permission: "billing:read",
   input: ListBillingRuns,
   output: paged(BillingRun),
-  run: (ctx, page) =>
-    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
+  run: (ctx, { page, limit, ...order }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listRuns(readTx(ctx), order, slice),
+    ),
 });
 
 /** Finds one billing run with its errors. Errors: not_found. Decision 0030. */

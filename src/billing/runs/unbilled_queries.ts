@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, getTableColumns, gt, inArray, lte, sql, sum } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, gt, inArray, lte, sql, sum } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { filterOnly, idIn } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { subscriptionTable } from "../subscriptions/tables.ts";
@@ -17,12 +17,12 @@ export type NewUnbilled = Omit<UnbilledUsage, "id" | "company_id" | "created_at"
 /** Unbilled usage, the latest found first, and how much there is in all. */
 export function listUnbilled(
   { q, scope: { company_id } }: ReadTx,
-  { subscription_id }: { subscription_id?: number },
+  { subscription_id, sort = "-id" }: { subscription_id?: number; sort?: string },
   slice: Slice,
 ): Promise<{ rows: UnbilledUsage[]; total: number }> {
   const t = q.use(unbilledUsageTable);
   const where = matching(t, { company_id, subscription_id });
-  return listRows(q, t, { columns: columnsOf(t, UnbilledUsage), where, order: desc(t.id), slice });
+  return listRows(q, t, { columns: columnsOf(t, UnbilledUsage), where, order: orderOf(t, sort), slice });
 }
 
 /** The unbilled events of all companies, in the first `bound` findings; for metrics. */

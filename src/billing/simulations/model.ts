@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Month } from "../../core/instants.ts";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { CreateBillingModel } from "../billing_models/model.ts";
 import { DecimalText } from "../decimals.ts";
 import { LIMITS } from "../limits.ts";
@@ -172,5 +172,9 @@ export const SimulationRow = Type.Object(
 );
 export type SimulationRow = Static<typeof SimulationRow>;
 
-export const ListSimulations = strict(pageFields);
-export const ListSimulationRows = strict({ id: Id, ...pageFields });
+export const ListSimulations = strict({ sort: sortedBy(["id", "from", "created_at"]), ...pageFields });
+export const ListSimulationRows = strict({
+  id: Id,
+  sort: sortedBy(["subscription_id", "billed", "simulated", "difference"]),
+  ...pageFields,
+});

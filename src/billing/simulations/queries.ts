@@ -2,9 +2,9 @@ import { and, asc, count, desc, eq, gt, isNull, lt, ne, or, type SQL } from "dri
 import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
+import { companyOwned, filterOnly, idIn, numberOf } from "../../store/expressions.ts";
 import { insertRow, insertRows } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -40,10 +40,11 @@ function shown<R extends { status: Stored["status"] }>(
 /** Simulations, newest first, and how many there are in all. */
 export async function listSimulations(
   tx: ReadTx,
+  { sort = "-id" }: { sort?: string },
   slice: Slice,
 ): Promise<{ rows: Simulation[]; total: number }> {
   const t = tx.q.use(simulationTable);
-  const page = { columns: columnsOf(t, Simulation), where: isShown(tx), order: desc(t.id), slice };
+  const page = { columns: columnsOf(t, Simulation), where: isShown(tx), order: orderOf(t, sort), slice };
   const { rows, total } = await listRows(tx.q, t, page);
   return { rows: rows.map(shown), total };
 }
@@ -253,7 +254,7 @@ function rowColumns(q: Reads) {
 /** A simulation's rows by subscription, and how many there are. */
 export async function listSimulationRows(
   { q, scope }: ReadTx,
-  simulation_id: number,
+  { simulation_id, sort = "subscription_id" }: { simulation_id: number; sort?: string },
   slice: Slice,
 ): Promise<{ rows: SimulationRow[]; total: number }> {
   const t = q.use(simulationRowTable);
@@ -263,11 +264,21 @@ export async function listSimulationRows(
     columns: rowColumns(q),
     joins: [[s, eq(s.id, t.subscription_id)]],
     where,
-    order: asc(t.subscription_id),
+    order: rowOrder(t, sort),
     ...slice,
   });
   return { rows, total: await countRows(q, t, where) };
 }
+
+/** The order of rows, ties by subscription; amounts as numbers. */
+function rowOrder(t: ReturnType<typeof simulationRowTable>, sort: string): SQL[] {
+  const direction = sort.startsWith("-") ? desc : asc;
+  const amount = ROW_AMOUNTS.find((name) => sort.endsWith(name));
+  if (amount === undefined) return [direction(t.subscription_id)];
+  return [direction(numberOf(t[amount])), asc(t.subscription_id)];
+}
+
+const ROW_AMOUNTS = ["billed", "simulated", "difference"] as const;
 
 /** A simulation's rows after a subscription, with whose they are. */
 export function listRowsAfter(

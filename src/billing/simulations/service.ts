@@ -71,8 +71,10 @@ export const listSimulations = operation({
   permission: "revenue:read",
   input: ListSimulations,
   output: paged(Simulation),
-  run: (ctx, page) =>
-    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) => queries.listSimulations(readTx(ctx), slice)),
+  run: (ctx, { page, limit, ...order }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listSimulations(readTx(ctx), order, slice),
+    ),
 });
 
 /** Finds one simulation, as far as it got. Errors: not_found. */
@@ -90,11 +92,11 @@ export const listSimulationRows = operation({
   permission: "revenue:read",
   input: ListSimulationRows,
   output: paged(SimulationRow),
-  async run(ctx, { id, ...page }) {
+  async run(ctx, { id, page, limit, ...order }) {
     const tx = readTx(ctx);
     orNotFound(await queries.findSimulation(tx, id), "Simulation", id);
-    return pagedList(page, SHARED_LIMITS.page_limit_default, (slice) =>
-      queries.listSimulationRows(tx, id, slice),
+    return pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listSimulationRows(tx, { simulation_id: id, ...order }, slice),
     );
   },
 });

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, strict } from "../../core/schema.ts";
+import { At, Day, Id, nullable, oneOf, pageFieldsUpTo, sortedBy, strict } from "../../core/schema.ts";
 import { CONNECTORS } from "../scheme/connector.ts";
 
 /** The states of a run; the next run makes good what an interrupted one left. */
@@ -40,4 +40,7 @@ export type CollectionRun = Static<typeof CollectionRun>;
 
 export const RunCollection = strict({ date: Type.Optional(Day) }, { title: "RunCollection" });
 
-export const ListCollectionRuns = strict(pageFieldsUpTo(LIMITS.emandate_page_limit));
+export const ListCollectionRuns = strict({
+  sort: sortedBy(["id", "date", "created_at"]),
+  ...pageFieldsUpTo(LIMITS.emandate_page_limit),
+});

@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, inArray, isNotNull, lt } from "drizzle-orm";
+import { and, asc, eq, inArray, isNotNull, lt } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
@@ -64,10 +64,10 @@ export async function listCompaniesWithSilentCollections(q: Reads, now: Temporal
 }
 
 /** Runs, newest first, and how many there are in all. */
-export function listRuns({ q, scope }: ReadTx, slice: Slice) {
+export function listRuns({ q, scope }: ReadTx, { sort = "-id" }: { sort?: string }, slice: Slice) {
   const t = q.use(collectionRunTable);
   const where = companyOwned(t, scope);
-  return listRows(q, t, { columns: runColumns(q), where, order: desc(t.id), slice });
+  return listRows(q, t, { columns: runColumns(q), where, order: orderOf(t, sort), slice });
 }
 
 export async function findRun({ q, scope }: ReadTx, id: number): Promise<CollectionRun | undefined> {

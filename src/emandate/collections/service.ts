@@ -97,8 +97,10 @@ export const listCollectionRuns = operation({
   permission: "emandate:read",
   input: ListCollectionRuns,
   output: paged(CollectionRun),
-  run: (ctx, page) =>
-    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) => queries.listRuns(readTx(ctx), slice)),
+  run: (ctx, { page, limit, ...order }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listRuns(readTx(ctx), order, slice),
+    ),
 });
 
 /** Finds one collection run. Errors: not_found. */

@@ -1,6 +1,16 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, ById, Id, nullable, oneOf, pageFieldsUpTo, strict, trimmedText } from "../../core/schema.ts";
+import {
+  At,
+  ById,
+  Id,
+  nullable,
+  oneOf,
+  pageFieldsUpTo,
+  sortedBy,
+  strict,
+  trimmedText,
+} from "../../core/schema.ts";
 
 /**
  * The reasons for a flag: why a result, or a missing one, cannot be applied by itself. docs/emandate.md says what to
@@ -51,6 +61,7 @@ export const ListMandateFlags = strict({
   reason: Type.Optional(oneOf(FLAG_REASONS)),
   mandate_id: Type.Optional(Id),
   payment_id: Type.Optional(Id),
+  sort: sortedBy(["id", "resolved_at"]),
   ...pageFieldsUpTo(LIMITS.emandate_page_limit),
 });
 

@@ -1,10 +1,10 @@
-import { and, desc, eq, inArray, isNotNull, isNull } from "drizzle-orm";
+import { and, eq, inArray, isNotNull, isNull } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { filterOnly, idIn, companyOwned } from "../../store/expressions.ts";
 import type { RowOf } from "../../store/row_of.ts";
-import { findRow, listRows, matching } from "../../store/list_rows.ts";
+import { findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
@@ -139,7 +139,7 @@ export interface FlagFilter {
 /** Flags, newest first, and how many there are in all. */
 export async function listFlags(
   { q, scope }: ReadTx,
-  { status, ...rest }: FlagFilter,
+  { status, sort = "-id", ...rest }: FlagFilter & { sort?: string },
   slice: Slice,
 ): Promise<{ rows: MandateFlag[]; total: number }> {
   const t = q.use(mandateFlagTable);
@@ -148,7 +148,7 @@ export async function listFlags(
     status && (status === "open" ? isNull(t.resolved_at) : isNotNull(t.resolved_at)),
     matching(t, rest),
   );
-  const { rows, total } = await listRows(q, t, { ...flagRows(q), where, order: desc(t.id), slice });
+  const { rows, total } = await listRows(q, t, { ...flagRows(q), where, order: orderOf(t, sort), slice });
   return { rows: rows.map(toFlag), total };
 }
 

@@ -18,6 +18,7 @@ export const mandatePaymentRoutes = routes({ tag: "E-mandates", admits: "company
   route("GET /emandate/payments", listMandatePayments, {
     summary: "List payments",
     description: "Newest first. from and to are due dates, both included.",
+    sums_of: "amount",
   }),
   route("GET /emandate/payments/:id", getMandatePayment, { summary: "Get a payment with its attempts" }),
   route("POST /emandate/payments/:id/retry", retryMandatePayment, {

@@ -1,10 +1,10 @@
-import { and, desc, eq } from "drizzle-orm";
+import { and, eq } from "drizzle-orm";
 import type { Decimal } from "../../core/money.ts";
 import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { within } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { listRows, matching } from "../../store/list_rows.ts";
+import { listRows, matching, orderOf } from "../../store/list_rows.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
 import type { Window } from "../grants/windows.ts";
@@ -65,32 +65,30 @@ const firingColumns = oncePerDialect((q) => {
   return { id, subscription_id, threshold, value, limit, window, window_start, window_end, per, group, at };
 });
 
-/** What an alert has told, newest first, and how much that is in all. */
+/** Which firings are meant; `from` is inclusive, `to` exclusive. */
+interface FiringFilter {
+  alert_id: number;
+  subscription_id?: number;
+  from?: string;
+  to?: string;
+}
+
+/** What an alert has told, newest first unless `sort` says otherwise, and how much that is in all. */
 export async function listFirings(
   { q, scope: { company_id } }: ReadTx,
-  {
-    alert_id,
-    subscription_id,
-    from,
-    to,
-  }: {
-    alert_id: number;
-    subscription_id: number | undefined;
-    from: string | undefined;
-    to: string | undefined;
-  },
+  { alert_id, subscription_id, sort = "-id", ...time }: FiringFilter & { sort?: string },
   slice: Slice,
 ): Promise<{ rows: AlertFiring[]; total: number }> {
   const t = q.use(alertFiringTable);
   const where = and(
     eq(t.alert_id, alert_id),
     matching(t, { company_id, subscription_id }),
-    within(t.at, { from, to }),
+    within(t.at, time),
   );
   const { rows, total } = await listRows(q, t, {
     columns: firingColumns(q),
     where,
-    order: desc(t.id),
+    order: orderOf(t, sort),
     slice,
   });
   return { rows: rows.map((row) => ({ ...row, alert_id })), total };

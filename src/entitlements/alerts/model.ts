@@ -4,7 +4,7 @@ import { ALERT_KINDS } from "../../billing/features/alert_tables.ts";
 import { WINDOWS } from "../../billing/features/entitlement_model.ts";
 import { Code } from "../../billing/meters/model.ts";
 import { rangeFields } from "../../core/instants.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { LIMITS } from "../limits.ts";
 
@@ -54,7 +54,7 @@ export const Alert = Type.Object(
 );
 export type Alert = Static<typeof Alert>;
 
-export const ListAlerts = strict(pageFields);
+export const ListAlerts = strict({ sort: sortedBy(["id", "name", "created_at"]), ...pageFields });
 
 const fields = {
   meter_id: Type.Optional(nullable(Id)),
@@ -117,5 +117,6 @@ export const ListFirings = strict({
   id: Id,
   subscription_id: Type.Optional(Id),
   ...rangeFields,
+  sort: sortedBy(["id", "at"]),
   ...pageFields,
 });

@@ -11,7 +11,7 @@ import { stamped } from "../../store/columns.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { companyOwned, filterOnly, idIn } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { findRow, listRows } from "../../store/list_rows.ts";
+import { findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -46,9 +46,13 @@ function isActive({ q, scope }: ReadTx): SQL | undefined {
 }
 
 /** Alerts by id, and how many there are in all. */
-export function listAlerts(tx: ReadTx, slice: Slice): Promise<{ rows: Alert[]; total: number }> {
+export function listAlerts(
+  tx: ReadTx,
+  { sort }: { sort?: string },
+  slice: Slice,
+): Promise<{ rows: Alert[]; total: number }> {
   const { table, ...query } = alertsIn(tx);
-  return listRows(tx.q, table, { ...query, order: asc(query.columns.id), slice });
+  return listRows(tx.q, table, { ...query, order: orderOf(table, sort), slice });
 }
 
 /** All alerts of the company, by id. */

@@ -22,7 +22,8 @@ export const listAlerts = operation({
   permission: "entitlements:read",
   input: ListAlerts,
   output: listed(Alert),
-  run: (ctx, page) => listPage(page, (slice) => queries.listAlerts(readTx(ctx), slice)),
+  run: (ctx, { page, limit, ...order }) =>
+    listPage({ page, limit }, (slice) => queries.listAlerts(readTx(ctx), order, slice)),
 });
 
 /** Finds one alert. Errors: not_found. */
@@ -92,11 +93,11 @@ export const listAlertFirings = operation({
   permission: "entitlements:read",
   input: ListFirings,
   output: paged(AlertFiring),
-  async run(ctx, { id, subscription_id, from, to, ...page }) {
+  async run(ctx, { id, page, limit, ...filter }) {
     const tx = readTx(ctx);
     orNotFound(await queries.findAlert(tx, id), "Alert", id);
-    return pagedList(page, SHARED_LIMITS.page_limit_default, (slice) =>
-      firings.listFirings(tx, { alert_id: id, subscription_id, from, to }, slice),
+    return pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      firings.listFirings(tx, { alert_id: id, ...filter }, slice),
     );
   },
 });

@@ -2,7 +2,7 @@ import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../../core/access.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, oneOf, pageFields, strict, trimmedText } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict, trimmedText } from "../../core/schema.ts";
 import { Code } from "../programs/model.ts";
 
 export const DEFINITION_STATUSES = ["draft", "published", "retired"] as const;
@@ -85,7 +85,11 @@ const textFields = {
   validity_days: Type.Optional(nullable(Days)),
 };
 
-const filters = { code: Type.Optional(Code), locale: Type.Optional(Locale) };
+const filters = {
+  code: Type.Optional(Code),
+  locale: Type.Optional(Locale),
+  sort: sortedBy(["id", "code", "title", "created_at"]),
+};
 
 export const ListDefinitions = strict({
   ...filters,

@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { environmentOwned } from "../queries.ts";
 import type { LoanScope } from "../scope.ts";
@@ -19,11 +19,16 @@ export interface DefinitionFilter {
   status?: DefinitionStatus;
 }
 
-/** Definitions by code, locale and version, newest version first, and how many there are in all. */
-export function listDefinitions(tx: ReadTx<LoanScope>, filter: DefinitionFilter, slice: Slice) {
+/** Definitions by code, locale and version, newest version first, unless `sort` says otherwise, and how many there are in all. */
+export function listDefinitions(
+  tx: ReadTx<LoanScope>,
+  { sort, ...filter }: DefinitionFilter & { sort?: string },
+  slice: Slice,
+) {
   const t = tx.q.use(consentDefinitionTable);
   const where = and(environmentOwned(t, tx.scope), matching(t, filter));
-  const order = sql`${asc(t.code)}, ${asc(t.locale)}, ${desc(t.version)}`;
+  const order =
+    sort === undefined ? sql`${asc(t.code)}, ${asc(t.locale)}, ${desc(t.version)}` : orderOf(t, sort);
   return listRows(tx.q, t, { columns: definitionColumns(tx.q), where, order, slice });
 }
 

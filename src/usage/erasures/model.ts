@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { SearchUsage } from "../search/model.ts";
 
 const { subscription_ids, external_subscription_ids, metadata, start_time, end_time } =
@@ -49,4 +49,4 @@ export const UsageErasure = Type.Object(
 );
 export type UsageErasure = Static<typeof UsageErasure>;
 
-export const ListUsageErasures = strict(pageFields);
+export const ListUsageErasures = strict({ sort: sortedBy(["id", "created_at"]), ...pageFields });

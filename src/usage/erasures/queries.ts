@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { listKeysRead } from "../../billing/meters/queries.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import type { RowOf } from "../../store/row_of.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -33,6 +33,7 @@ function toErasure({ kept_keys, ...row }: StoredErasure): UsageErasure {
 /** The company's erasures, newest first. */
 export async function listUsageErasures(
   { q, scope }: ReadTx,
+  { sort = "-id" }: { sort?: string },
   slice: Slice,
 ): Promise<{ rows: UsageErasure[]; total: number }> {
   const t = q.use(usageErasureTable);
@@ -40,7 +41,7 @@ export async function listUsageErasures(
   const { rows, total } = await listRows(q, t, {
     columns: erasureColumns(q),
     where,
-    order: desc(t.id),
+    order: orderOf(t, sort),
     slice,
   });
   return { rows: rows.map(toErasure), total };

@@ -56,9 +56,9 @@ export const listUsageErasures = operation({
   unaudited: true,
   input: ListUsageErasures,
   output: paged(UsageErasure),
-  run: (ctx, page) =>
-    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) =>
-      queries.listUsageErasures(readTx(ctx), slice),
+  run: (ctx, { page, limit, ...order }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listUsageErasures(readTx(ctx), order, slice),
     ),
 });
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { LIMITS } from "../limits.ts";
 import { ImportedBlock } from "../import/model.ts";
 
@@ -179,7 +179,7 @@ export const UsageUploadDetail = Type.Object(
 );
 export type UsageUploadDetail = Static<typeof UsageUploadDetail>;
 
-export const ListUploads = strict(pageFields);
+export const ListUploads = strict({ sort: sortedBy(["id", "file_name", "created_at"]), ...pageFields });
 
 /** A row that was rejected, or a line of the file that is none. */
 export interface RejectedPlace {

@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, gt, lt, ne, type SQL } from "drizzle-orm";
+import { and, asc, eq, gt, lt, ne, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { type IsoInstant, iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned } from "../../store/expressions.ts";
 import { insertRow, insertRows } from "../../store/insert_rows.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import { countRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { changeRows } from "../../store/update_rows.ts";
@@ -24,10 +24,14 @@ function runningColumns(q: Reads) {
 }
 
 /** Uploads, newest first, and how many there are in all. */
-export function listUploads(tx: ReadTx, slice: Slice): Promise<{ rows: UsageUpload[]; total: number }> {
+export function listUploads(
+  tx: ReadTx,
+  { sort = "-id" }: { sort?: string },
+  slice: Slice,
+): Promise<{ rows: UsageUpload[]; total: number }> {
   const t = tx.q.use(usageUploadTable);
   const columns = columnsOf(t, UsageUpload);
-  return listRows(tx.q, t, { columns, where: companyOwned(t, tx.scope), order: desc(t.id), slice });
+  return listRows(tx.q, t, { columns, where: companyOwned(t, tx.scope), order: orderOf(t, sort), slice });
 }
 
 export function findUpload(tx: ReadTx, id: number): Promise<RunningUpload | undefined> {

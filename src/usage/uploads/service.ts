@@ -72,8 +72,10 @@ export const listUsageUploads = operation({
   permission: "usage:write",
   input: ListUploads,
   output: paged(UsageUpload),
-  run: (ctx, page) =>
-    pagedList(page, SHARED_LIMITS.page_limit_default, (slice) => queries.listUploads(readTx(ctx), slice)),
+  run: (ctx, { page, limit, ...order }) =>
+    pagedList({ page, limit }, SHARED_LIMITS.page_limit_default, (slice) =>
+      queries.listUploads(readTx(ctx), order, slice),
+    ),
 });
 
 /** Finds one upload, as far as its run got. Errors: not_found. */

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict } from "../../core/schema.ts";
+import { At, Id, Name, nullable, oneOf, pageFields, Search, sortedBy, strict } from "../../core/schema.ts";
 import { SeriesQuestion } from "../series/model.ts";
 
 /** The form of the questions that are saved; a later one would have another number. */
@@ -65,5 +65,6 @@ export const UpdateView = strict(
 export const ListViews = strict({
   shared: Type.Optional(Type.Boolean()),
   search: Type.Optional(Search),
+  sort: sortedBy(["id", "name", "created_at"]),
   ...pageFields,
 });

@@ -1,10 +1,10 @@
-import { and, asc, eq, or, type SQL } from "drizzle-orm";
+import { and, eq, or, type SQL } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { containing } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import { countRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { UsageView } from "./model.ts";
@@ -19,12 +19,12 @@ const viewColumns = (q: Reads) => columnsOf(q.use(usageViewTable), UsageView);
 export function listViews(
   tx: ReadTx,
   user_id: number,
-  { search, shared }: { search?: string | undefined; shared?: boolean | undefined },
+  { search, shared, sort }: { search?: string; shared?: boolean; sort?: string },
   slice: Slice,
 ) {
   const t = tx.q.use(usageViewTable);
   const where = and(isSeenBy(tx, user_id), matching(t, { shared }), containing(t.name, search));
-  return listRows(tx.q, t, { columns: viewColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: viewColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 /** A view that the user may see. */

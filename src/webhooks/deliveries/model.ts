@@ -1,7 +1,7 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { rangeFields } from "../../core/instants.ts";
-import { At, Id, nullable, oneOf, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
 import { EVENT_TYPES, LOAN_TYPES, typesMatching } from "../events/model.ts";
 
 /** The type of test messages: no endpoint can subscribe to it, and it is not in the outbox. */
@@ -73,6 +73,7 @@ export const ListWebhookLogs = strict({
   status: Type.Optional(oneOf(LOG_STATUSES)),
   endpoint_id: Type.Optional(Id),
   ...rangeFields,
+  sort: sortedBy(["id"]),
   ...pageFields,
 });
 

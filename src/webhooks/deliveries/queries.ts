@@ -6,7 +6,7 @@ import { deleteBatch } from "../../store/delete_batch.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import { companyOwned, filterOnly, idIn, within } from "../../store/expressions.ts";
-import { columnsOf, findRow, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
@@ -38,10 +38,14 @@ export interface LogFilter {
 }
 
 /** Deliveries, newest first, and how many there are in all. */
-export function listLogs(tx: ReadTx<LogScope>, filter: LogFilter, slice: Slice) {
+export function listLogs(
+  tx: ReadTx<LogScope>,
+  { sort = "-id", ...filter }: LogFilter & { sort?: string },
+  slice: Slice,
+) {
   const t = tx.q.use(webhookLogTable);
   const where = matches(tx, filter);
-  return listRows(tx.q, t, { columns: logColumns(tx.q), where, order: desc(t.id), slice });
+  return listRows(tx.q, t, { columns: logColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 function matches(

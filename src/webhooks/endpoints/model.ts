@@ -1,7 +1,17 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, oneOf, pageFields, Search, strict, WithFigures } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  sortedBy,
+  strict,
+  WithFigures,
+} from "../../core/schema.ts";
 import { EventPattern, matchesPattern } from "../events/model.ts";
 
 const ENDPOINT_STATUSES = ["active", "disabled"] as const;
@@ -77,9 +87,16 @@ const endpointFields = {
   ),
 };
 
-export const ListWebhooks = strict({ search: Type.Optional(Search), with: WithFigures, ...pageFields });
+const order = { sort: sortedBy(["id", "url", "created_at"]) };
 
-export const ListLoanWebhooks = strict({ with: WithFigures, ...pageFields });
+export const ListWebhooks = strict({
+  search: Type.Optional(Search),
+  with: WithFigures,
+  ...order,
+  ...pageFields,
+});
+
+export const ListLoanWebhooks = strict({ with: WithFigures, ...order, ...pageFields });
 
 export const GetWebhook = strict({ id: Id, with: WithFigures });
 

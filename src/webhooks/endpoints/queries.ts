@@ -4,7 +4,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { companyOwned, containing } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
-import { columnsOf, findRow, listRows } from "../../store/list_rows.ts";
+import { columnsOf, findRow, listRows, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import { type SigningSecret, Webhook } from "./model.ts";
@@ -14,10 +14,10 @@ import { webhookTable } from "./tables.ts";
 const webhookColumns = (q: Reads) => columnsOf(q.use(webhookTable), Webhook);
 
 /** Endpoints by id, and how many there are in all. */
-export function listWebhooks(tx: ReadTx, { search }: { search?: string }, slice: Slice) {
+export function listWebhooks(tx: ReadTx, { search, sort }: { search?: string; sort?: string }, slice: Slice) {
   const t = tx.q.use(webhookTable);
   const where = and(inScope(tx), or(containing(t.url, search), containing(t.description, search)));
-  return listRows(tx.q, t, { columns: webhookColumns(tx.q), where, order: asc(t.id), slice });
+  return listRows(tx.q, t, { columns: webhookColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 
 export function findWebhook(tx: ReadTx, id: number): Promise<Webhook | undefined> {

@@ -57,7 +57,8 @@ const lenderRows = [
   }),
   route("POST /lender/webhooks/:id/enable", enableLoanWebhook, {
     summary: "Enable a webhook of loan events",
-    description: "After it was disabled, by a user or because it answered 410.",
+    description:
+      "After it was disabled, by a user or because it answered 410. In production only: it hears of both environments.",
   }),
 ];
 

@@ -1,5 +1,6 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
+import { environmentOf } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
 import { AppError, invalid, notFound, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
@@ -124,10 +125,10 @@ export const listLoanWebhooks = operation({
   permission: "lending:read",
   input: ListLoanWebhooks,
   output: listed(WebhookDetail),
-  run: (ctx, { page, limit, with: more }) =>
+  run: (ctx, { page, limit, with: more, ...filter }) =>
     listPage({ page, limit }, async ({ offset, limit: rows }) => {
       const tx = readTx(ctx);
-      const all = await queries.listWebhooks(tx, {}, { offset: 0, limit: LIMITS.webhook_endpoints });
+      const all = await queries.listWebhooks(tx, filter, { offset: 0, limit: LIMITS.webhook_endpoints });
       const of_loans = all.rows.filter(hearsOfLoans);
       const page_rows = of_loans.slice(offset, offset + rows);
       const details = await Promise.all(page_rows.map((row) => detailOf(tx, row, more)));
@@ -135,14 +136,24 @@ export const listLoanWebhooks = operation({
     }),
 });
 
-/** Enables an endpoint that hears of events about loans, as `enableWebhook`. Errors: not_found. */
+/**
+ * Enables an endpoint that hears of events about loans, as `enableWebhook`. Errors: not_found, forbidden in staging, since it
+ * hears of production too. Decision 0363.
+ */
 export const enableLoanWebhook = operation({
   name: "enable_loan_webhook",
   permission: "lending:write",
   target: "webhook",
   input: ById,
   output: Webhook,
-  run: (ctx, { id }) => enable(ctx, id, hearsOfLoans),
+  run(ctx, { id }) {
+    if (environmentOf(ctx.actor) !== "production")
+      throw new AppError(
+        "forbidden",
+        `Cannot enable webhook ${id} in staging: it hears of production too. Enable it there`,
+      );
+    return enable(ctx, id, hearsOfLoans);
+  },
 });
 
 function enable(ctx: Context, id: number, isShown?: (webhook: Webhook) => boolean): Promise<Webhook> {

@@ -1,7 +1,7 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "../../core/access.ts";
 import { rangeFields } from "../../core/instants.ts";
-import { At, Id, nullable, pageFields, strict } from "../../core/schema.ts";
+import { At, Id, nullable, pageFields, sortedBy, strict } from "../../core/schema.ts";
 
 /** Every type of domain event; docs/webhooks.md lists them. */
 export const EVENT_TYPES = [
@@ -170,5 +170,6 @@ export const ListEvents = strict({
   type: Type.Optional(EventPattern),
   subject: Type.Optional(Subject),
   ...rangeFields,
+  sort: sortedBy(["id"]),
   ...pageFields,
 });

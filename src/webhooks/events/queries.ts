@@ -1,10 +1,10 @@
-import { and, asc, desc, eq, getTableColumns, inArray, isNotNull, isNull, lt } from "drizzle-orm";
+import { and, asc, eq, getTableColumns, inArray, isNotNull, isNull, lt } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { deleteBatch } from "../../store/delete_batch.ts";
 import { companyOwned, filterOnly, idIn, within } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
-import { columnsOf, listRows, matching } from "../../store/list_rows.ts";
+import { columnsOf, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import { changeRows } from "../../store/update_rows.ts";
@@ -43,11 +43,15 @@ export interface EventFilter {
 }
 
 /** Events, newest first, and how many there are in all. */
-export function listEvents({ q, scope }: ReadTx, { type, subject, ...time }: EventFilter, slice: Slice) {
+export function listEvents(
+  { q, scope }: ReadTx,
+  { type, subject, sort = "-id", ...time }: EventFilter & { sort?: string },
+  slice: Slice,
+) {
   const t = q.use(eventTable);
   const ofType = type === undefined ? undefined : inArray(t.type, typesMatching(type, EVENT_TYPES));
   const where = and(companyOwned(t, scope), ofType, matching(t, { subject }), within(t.created_at, time));
-  return listRows(q, t, { columns: columnsOf(t, Event), where, order: desc(t.id), slice });
+  return listRows(q, t, { columns: columnsOf(t, Event), where, order: orderOf(t, sort), slice });
 }
 
 /** Deletes dispatched events from before `until`, at most `limit` of them. */

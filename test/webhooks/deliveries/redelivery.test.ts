@@ -117,9 +117,18 @@ test("a lender sees, enables and redelivers what is of loans, in its environment
   expect(await list(staging.lender)).toEqual([[of_loans.id, "disabled"]]);
   const officer = await service.addUser(tenant, "loan_officer");
   expect(await list(officer, "/lending/staging/webhooks")).toEqual([[of_loans.id, "disabled"]]);
-  expect((await staging.lender("POST", `/lender/webhooks/${other.id}/enable`)).status).toBe(404);
   expect((await staging.agent("POST", `/lender/webhooks/${of_loans.id}/enable`)).status).toBe(403);
-  expect((await staging.lender("POST", `/lender/webhooks/${of_loans.id}/enable`)).status).toBe(200);
+  // It hears of production too, which is not for staging to decide on.
+  for (const [of, enable] of [
+    [staging.lender, `/lender/webhooks/${of_loans.id}/enable`],
+    [officer, `/lending/staging/webhooks/${of_loans.id}/enable`],
+  ] as const) {
+    const { status, body } = await of("POST", enable);
+    expect([status, body.error]).toEqual([403, expect.stringContaining("in staging")]);
+  }
+  expect(await list(officer, "/lending/staging/webhooks")).toEqual([[of_loans.id, "disabled"]]);
+  expect((await production.lender("POST", `/lender/webhooks/${other.id}/enable`)).status).toBe(404);
+  expect((await production.lender("POST", `/lender/webhooks/${of_loans.id}/enable`)).status).toBe(200);
   receiver.answer(() => new Response("thanks"));
   const path = "/lender/webhook-logs/redeliver";
   expect(await redeliver(production.lender, {}, path)).toMatchObject({ redelivered: 0 });
