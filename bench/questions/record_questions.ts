@@ -34,17 +34,9 @@ const RunningBills = Type.Object({
   groups: Whole,
   rows: Type.Array(RunningRow),
 });
+const Month = Type.Object({ allocated: Whole, used: Whole, remaining: Whole, overageUsed: Whole });
 const Credits = Type.Object({
-  data: Type.Array(
-    Type.Object({
-      subscription_id: Whole,
-      allocated: Whole,
-      used: Whole,
-      remaining: Whole,
-      overageUsed: Whole,
-      used_percent: Type.Number(),
-    }),
-  ),
+  data: Type.Array(Type.Object({ subscription_id: Whole, ...Month.properties, used_percent: Type.Number() })),
   meta: Type.Object({ total: Whole }),
 });
 const Found = dataOf(Type.Array(Type.Object({ kind: Text, id: Whole })));
@@ -226,9 +218,9 @@ function creditQuestions(): Question[] {
     const expected = [...records.credits].filter(([, month]) => percentOf(month) >= least);
     same(meta.total, expected.length, "the number of months");
     const by_id = new Map(expected);
-    for (const { subscription_id, used_percent, ...month } of data) {
-      const { allocated, used, remaining, overageUsed } = by_id.get(subscription_id) ?? {};
-      same(month, { allocated, used, remaining, overageUsed }, `credits of ${subscription_id}`);
+    for (const month of data) {
+      const { subscription_id, used_percent } = month;
+      same(creditsOf(month), creditsOf(by_id.get(subscription_id)), `credits of ${subscription_id}`);
       same(used_percent, percentOf(month), "used_percent");
     }
     same(
@@ -241,6 +233,10 @@ function creditQuestions(): Question[] {
     ask("/credits?limit=200", (answer, plain) => hold(answer, plain, 0)),
     ask("/credits?reached=80", (answer, plain) => hold(answer, plain, 80)),
   ];
+}
+
+function creditsOf({ allocated, used, remaining, overageUsed }: Partial<Static<typeof Month>> = {}) {
+  return { allocated, used, remaining, overageUsed };
 }
 
 /** What a search finds by a part of a name, at most five of each kind; a number finds its record too. */

@@ -301,7 +301,7 @@ test("a loan's way by tools alone: from the program to the disbursement", async 
 
 test("messages of loans that failed: their endpoints are shown, enabled and sent all of it again", async () => {
   const receiver = openReceiver();
-  receiver.answer(() => new Response("gone", { status: 410 }));
+  receiver.answer(() => new Response("down", { status: 500 }));
   const others = await addWebhook(service.api, receiver.url, ["client.created"]);
   const { id: endpoint_id } = await addWebhook(service.api, receiver.url, ["application.*"]);
   for (const each of ENVIRONMENTS) {
@@ -310,12 +310,16 @@ test("messages of loans that failed: their endpoints are shown, enabled and sent
   }
   await until(async () => {
     const { data } = (await service.api("GET", `/webhook-logs?endpoint_id=${endpoint_id}`)).body;
-    return data.length >= 2 && data.every(({ status }: Json) => status === "failed");
-  }, "all deliveries to have failed");
+    const tried = data.filter(({ attempts }: Json) => attempts.length > 0);
+    const heard = new Set(tried.map(({ payload }: Json) => payload.data.environment));
+    return tried.length === data.length && heard.size === ENVIRONMENTS.length;
+  }, "an attempt of each delivery, in both environments");
+  const endpoint = { url: receiver.url, event_types: ["application.*"], status: "disabled" };
+  expect((await service.api("PUT", `/webhooks/${endpoint_id}`, endpoint)).status).toBe(200);
   const given = { environment: "staging", endpoint_id };
   const endpoints = await ask("loan_find_webhook_deliveries", { environment: "staging", kind: "endpoints" });
   expect(endpoints.map(({ id, status, disabled_reason }: Json) => [id, status, disabled_reason])).toEqual([
-    [endpoint_id, "disabled", "It answered 410 Gone"],
+    [endpoint_id, "disabled", "Disabled by a user"],
   ]);
   const detailed = { ...given, status: "failed", response_format: "detailed" };
   const failed = await ask("loan_find_webhook_deliveries", detailed);
