@@ -57,7 +57,7 @@ function suite(name: string, store: "sqlite" | "postgres", files: string[], env 
       "bun",
       "test",
       "--timeout",
-      "180000",
+      "600000",
       ...workers,
       ...printed,
       ...files.map((file) => `./${file}`),
@@ -73,7 +73,7 @@ interface Counts {
 }
 
 const total: Counts = { passed: 0, failed: 0 };
-/** The names of what failed, after those of their steps. */
+/** What failed, after the names of the steps; of a test also why. */
 const failures: string[] = [];
 
 /** What a test run counted; a check without tests counts as one. */
@@ -104,16 +104,31 @@ async function run({ name, command, env, report }: Step): Promise<void> {
     return;
   }
   console.log(printed);
-  const named = namesOf(reported, "failed");
-  failures.push(...named.map((test) => `${name}: ${test}`));
+  for (const test of reported)
+    if (test.outcome === "failed") failures.push(`${name}: ${nameOf(test)}${beginning(test.reason)}`);
   if (report === undefined) failures.push(name);
   // A file that cannot be loaded, a process that ended.
-  else if (named.length === 0 || /^ *\d+ errors?$/m.test(printed))
-    failures.push(`${name}: outside of any test`);
+  else if (namesOf(reported, "failed").length === 0 || /^ *\d+ errors?$/m.test(printed))
+    failures.push(`${name}: outside of any test${beginning(OUTSIDE.exec(printed)?.[1])}`);
 }
 
 function namesOf(tests: ReportedTest[], outcome: ReportedTest["outcome"]): string[] {
-  return tests.filter((test) => test.outcome === outcome).map(({ file, name }) => `${file}: ${name}`);
+  return tests.filter((test) => test.outcome === outcome).map(nameOf);
+}
+
+const nameOf = ({ file, name }: ReportedTest) => `${file}: ${name}`;
+
+/** What `bun test` prints of an error that no test threw. */
+const OUTSIDE =
+  /# Unhandled error between tests\n-+\n(?:[\s\S]*?\n)??((?:\w*[Ee]rror: |\w*Error$)[\s\S]*?)\n-{20}/m;
+
+/** Enough of a failure to know it by where the end of the output is all that one sees. */
+function beginning(reason = ""): string {
+  const lines = reason.split("\n").filter((line) => line.trim() !== "");
+  return lines
+    .slice(0, 12)
+    .map((line) => `\n        ${line.slice(0, 200)}`)
+    .join("");
 }
 
 /** What a run's databases and files take at most. */

@@ -5,6 +5,8 @@ export interface ReportedTest {
   /** After the names of its groups, on one line: `a lock > is another process's too`. */
   name: string;
   outcome: "passed" | "failed" | "skipped";
+  /** Why it failed, where that is told: lines of text. */
+  reason?: string;
 }
 
 const TAG = /<(\/?)(testsuite|testcase|failure|error|skipped)\b([^>]*?)(\/?)>/g;
@@ -23,20 +25,26 @@ export function readReport(xml: string): ReportedTest[] {
       if (end !== "") groups.pop();
       else if (is_empty === "") groups.push(attribute(attributes, "name"));
     } else if (tag === "skipped" && last) last.outcome = "skipped";
-    else if (tag !== "testcase" && end === "" && last) last.outcome = "failed";
+    else if (tag !== "testcase" && end === "" && last) {
+      last.outcome = "failed";
+      last.reason ??= unescape(rawAttribute(attributes, "message"));
+    }
   }
   return tests;
 }
 
 /** An attribute's text, its line breaks as spaces. */
-function attribute(attributes: string, name: string): string {
-  const text = new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? "";
-  return text
-    .replace(/&(?:#(\d+)|#x([\da-f]+)|(lt|gt|quot|apos|amp));/gi, (_, decimal, hex, entity) => {
-      if (entity !== undefined) return ENTITIES[entity] ?? "";
-      return String.fromCodePoint(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal));
-    })
-    .replace(/\s+/g, " ");
+const attribute = (attributes: string, name: string): string =>
+  unescape(rawAttribute(attributes, name)).replaceAll(/\s+/g, " ");
+
+const rawAttribute = (attributes: string, name: string): string =>
+  new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? "";
+
+function unescape(text: string): string {
+  return text.replaceAll(/&(?:#(\d+)|#x([\da-f]+)|(lt|gt|quot|apos|amp));/gi, (_, decimal, hex, entity) => {
+    if (entity !== undefined) return ENTITIES[entity] ?? "";
+    return String.fromCodePoint(decimal === undefined ? Number.parseInt(hex, 16) : Number(decimal));
+  });
 }
 
 const ENTITIES: Record<string, string> = { lt: "<", gt: ">", quot: '"', apos: "'", amp: "&" };

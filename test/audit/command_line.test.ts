@@ -38,4 +38,4 @@ test("what is done at the command line is in the log of the company that it is d
   expect(second.map(facts)).toEqual([["add_company", "cli", "operator", { type: "company", id: 2 }]]);
   expect(JSON.stringify([told, second])).not.toContain(password);
   place.remove();
-}, 120_000);
+});

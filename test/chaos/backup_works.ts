@@ -18,15 +18,11 @@ const BILLS = ["--bills", "20"];
 
 /** Takes a backup, once one that was killed is known to be over. */
 export async function takeBackup(world: World): Promise<void> {
-  await until(
-    async () => {
-      const { code, err } = await run(["backup"], world.env);
-      if (code !== 0 && !err.includes("another is being taken")) throw new Error(`backup: ${err}`);
-      return code === 0;
-    },
-    "a backup after a kill",
-    60_000,
-  );
+  await until(async () => {
+    const { code, err } = await run(["backup"], world.env);
+    if (code !== 0 && !err.includes("another is being taken")) throw new Error(`backup: ${err}`);
+    return code === 0;
+  }, "a backup after a kill");
 }
 
 /** Each point that is listed is whole: its manifest can be read, and what it names is there. */

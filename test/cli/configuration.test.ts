@@ -58,7 +58,7 @@ describe("--config", () => {
       code: 0,
       out: expect.stringContaining("My company"),
     });
-  }, 180_000);
+  });
 
   test.each([
     ["prot = 1", "has the unknown key prot (did you mean port?)"],

@@ -25,7 +25,7 @@ test("a start that meets damage ends with 78 and names the way out, whichever fi
     writeFileSync(path, good);
   }
   place.remove();
-}, 180_000);
+});
 
 test("the nightly check finds nothing in a good database; damage is counted, and fails the job", async () => {
   const service = await startService();

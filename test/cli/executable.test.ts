@@ -44,7 +44,7 @@ beforeAll(async () => {
   }
   server = await start();
   api = await server.signIn();
-}, 180_000);
+});
 afterAll(async () => {
   server.kill("SIGKILL");
   rmSync(place, { recursive: true, force: true });
@@ -254,7 +254,6 @@ test.skipIf(lacks !== undefined)(
       terminal.kill();
     }
   },
-  120_000,
 );
 
 /** The number of all rows is left open: what jobs do by the clock adds some. */

@@ -44,5 +44,4 @@ test.skipIf(process.env.TEST_STORE === "postgres")(
     });
     place.remove();
   },
-  120_000,
 );

@@ -141,7 +141,7 @@ test("many files at once, while events come in and searches go on", async () => 
   expect(await count(api, "many")).toBe(rows * files.length);
   server.kill("SIGTERM");
   await server.exited;
-}, 180_000);
+});
 
 test("by URL: as a user for its own company, as the operator for one that is named", async () => {
   const file = await write("remote.csv", `external_subscription_id,timestamp,usage\nremote,${T0},1\n`);
@@ -190,7 +190,7 @@ test("a server that is killed in the middle, and comes back: the import goes on,
   server.kill("SIGTERM");
   await server.exited;
   rmSync(file);
-}, 120_000);
+});
 
 test("a command that is killed in the middle has stored whole slices; run again it stores the rest", async () => {
   const rows = 110_000;
@@ -215,4 +215,4 @@ test("a command that is killed in the middle has stored whole slices; run again 
     expect(await count(api, "remote")).toBe(before + rows);
   });
   rmSync(file);
-}, 120_000);
+});

@@ -85,7 +85,6 @@ describe("serve", () => {
       expect(await Promise.all(servers.map(({ exited }) => exited))).toEqual([0]);
       for (const one of [first, second]) one.remove();
     },
-    180_000,
   );
 
   test("nobody else may read what it writes, nor what an older version left readable", async () => {
@@ -208,7 +207,6 @@ describe("while one serves", () => {
       expect(poolThreads().map(niceness)).toEqual(poolThreads().map(() => 7));
       expect(niceness(String(server.pid))).toBe(0);
     },
-    180_000,
   );
 
   test("a second server on the same port or the same data is refused with one clear line", async () => {
@@ -231,5 +229,5 @@ describe("while one serves", () => {
     server.kill("SIGTERM");
     expect(await server.exited).toBe(0);
     socket.destroy();
-  }, 180_000);
+  });
 });

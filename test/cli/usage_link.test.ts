@@ -152,7 +152,7 @@ describe("a database put back to an earlier state beside its usage store", () =>
       const log = await api("GET", "/audit-log?operation=accept_usage");
       expect(log.body.data).toMatchObject([{ origin: "cli", target: { type: "usage_store" } }]);
     });
-  }, 120_000);
+  });
 
   test("is refused also within one opening, by the keys that it has given", async () => {
     await served(async (api) => {
@@ -167,7 +167,7 @@ describe("a database put back to an earlier state beside its usage store", () =>
       "SELECT setval(pg_get_serial_sequence('subscriptions', 'id'), 1)",
     );
     expect(await refused()).toContain("it has given subscription_id 1 last, and usage is stored under 2");
-  }, 180_000);
+  });
 });
 
 describe("a usage store put back to an earlier state", () => {
@@ -202,7 +202,7 @@ describe("a usage store put back to an earlier state", () => {
       expect(charges.reduce((sum: number, charge: number) => sum + charge, 0)).toBe(101);
       await subscribe(api, ids, "second");
     });
-  }, 120_000);
+  });
 
   test("within one opening is refused by how far it had got", async () => {
     await served(async (api) => {
@@ -216,7 +216,7 @@ describe("a usage store put back to an earlier state", () => {
       "DELETE FROM usage_meta WHERE name = 'seq_floor'",
     );
     expect(await refused()).toContain("its events end at number 0, and it had stored up to 2");
-  }, 180_000);
+  });
 });
 
 describe("another usage store", () => {
@@ -242,7 +242,7 @@ describe("another usage store", () => {
     copyUsage(saved, place.data_dir);
     await served(async (api) => expect(await usageBy(api, "subscription")).toEqual([["1:first", 1]]));
     other.remove();
-  }, 120_000);
+  });
 
   test("that is a copy, used since, is refused", async () => {
     await served(async (api) => {
@@ -262,7 +262,7 @@ describe("another usage store", () => {
     copyUsage(elsewhere.data_dir, place.data_dir);
     await served((api) => use(api, "first", 100));
     elsewhere.remove();
-  }, 120_000);
+  });
 });
 
 describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", () => {
@@ -286,7 +286,7 @@ describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", ()
     await served((again) => use(again, "first", 10));
     expect(await refused(env)).toContain("it belongs to another database");
     for (const one of [second, other]) one.remove();
-  }, 120_000);
+  });
 
   test("one that loses its lock to another's gives its usage store up", async () => {
     const config = readConfig({ ...place.env, LOG_LEVEL: "silent" });
@@ -315,7 +315,7 @@ describe.skipIf(TEST_STORE !== "postgres")("two processes on one PostgreSQL", ()
     }
     expect(free).not.toBeNull();
     await Promise.all([first.close(), admin.end()]);
-  }, 180_000);
+  });
 });
 
 test("a deployment from before stores had names goes on as it is", async () => {
@@ -328,7 +328,7 @@ test("a deployment from before stores had names goes on as it is", async () => {
   for (let start = 0; start < 2; start++) {
     await served(async (api) => expect(await usageBy(api, "subscription")).toEqual([["1:first", 1]]));
   }
-}, 180_000);
+});
 
 const WRITER = `
   import "./src/server/node_env.ts";

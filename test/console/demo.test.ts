@@ -18,7 +18,7 @@ describeInBrowser("the demo", () => {
 
   beforeAll(async () => {
     demo = await serveDemo(await copyOfSmallDemo(), new TestClock(MADE_AT.toString()));
-  }, 180_000);
+  });
   afterAll(() => demo.stop());
 
   /** Signs in by a button, and gives the page. */
@@ -60,22 +60,18 @@ describeInBrowser("the demo", () => {
     await page.close();
   });
 
-  test.skipIf(PICTURES === undefined)(
-    "is what the pictures of the documentation show",
-    async () => {
-      const { page } = await become(/^Admin/);
-      await page.setViewportSize({ width: 1280, height: 800 });
-      const shots = {
-        overview: "/console",
-        usage: "/console/usage?range=last_12_months&by=product",
-      };
-      for (const [name, path] of Object.entries(shots)) {
-        await page.goto(`${demo.url}${path}`);
-        await page.waitForLoadState("networkidle");
-        await page.screenshot({ path: join(PICTURES ?? "", `${name}.jpg`), type: "jpeg", quality: 55 });
-      }
-      await page.close();
-    },
-    120_000,
-  );
+  test.skipIf(PICTURES === undefined)("is what the pictures of the documentation show", async () => {
+    const { page } = await become(/^Admin/);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    const shots = {
+      overview: "/console",
+      usage: "/console/usage?range=last_12_months&by=product",
+    };
+    for (const [name, path] of Object.entries(shots)) {
+      await page.goto(`${demo.url}${path}`);
+      await page.waitForLoadState("networkidle");
+      await page.screenshot({ path: join(PICTURES ?? "", `${name}.jpg`), type: "jpeg", quality: 55 });
+    }
+    await page.close();
+  });
 });

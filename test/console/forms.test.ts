@@ -127,6 +127,7 @@ describeInBrowser("forms", () => {
 
 describeInBrowser("what is above a page", () => {
   test("a picker in a dialog finds by keys, and its Escape leaves the dialog", async () => {
+    const typed = Promise.withResolvers<void>();
     await inKit(async (page) => {
       await page.getByRole("button", { name: "Open dialog" }).click();
       const input = page.getByRole("combobox", { name: "Client of the dialog" });
@@ -140,6 +141,18 @@ describeInBrowser("what is above a page", () => {
       await page.keyboard.press("ArrowDown");
       await page.keyboard.press("Enter");
       expect(await input.inputValue()).toBe("Brown & Sons");
+      // What is typed and entered at once picks nothing of the rows from before.
+      await page.route(/\/clients\?/, async (route) => {
+        await typed.promise;
+        await route.continue();
+      });
+      await input.fill("wonk");
+      await page.keyboard.press("Enter");
+      typed.resolve();
+      await page.getByRole("option", { name: "Wonka" }).waitFor();
+      expect(await input.inputValue()).toBe("wonk");
+      await page.keyboard.press("Enter");
+      expect(await input.inputValue()).toBe("Wonka");
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
     });

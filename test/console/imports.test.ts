@@ -45,6 +45,7 @@ describeInBrowser("import of usage", () => {
     await expectAccessible(page);
 
     await page.getByRole("button", { name: "Dry run" }).click();
+    await page.getByText("dry run running").waitFor();
     await runNamedJob(service, "usage_uploads");
     await page.getByText("Nothing was stored.").waitFor();
     await page.getByText("dry run finished").waitFor();
@@ -59,6 +60,7 @@ describeInBrowser("import of usage", () => {
     await expectNoOverflow(page);
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole("button", { name: "Import", exact: true }).click();
+    await page.getByText("running", { exact: true }).waitFor();
     await runNamedJob(service, "usage_uploads");
     await page.getByText("finished", { exact: true }).waitFor();
     const [file] = await Promise.all([

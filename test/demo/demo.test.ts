@@ -171,10 +171,13 @@ describe("the company of the demo", () => {
   });
 
   test("sends metadata as ingest would keep it", async () => {
-    const { rows } = await served.deps.usage.search(
-      { company_id: 1, sort_by: "timestamp", sort_order: "desc", limit: 200, offset: 0 },
-      60_000,
-    );
+    const { rows } = await served.deps.usage.search({
+      company_id: 1,
+      sort_by: "timestamp",
+      sort_order: "desc",
+      limit: 200,
+      offset: 0,
+    });
     const { data: stored } = (await admin("GET", "/usage/metadata-keys")).body;
     expect(stored.map(({ key }: Json) => key)).toContain("input_tokens");
     for (const { metadata } of rows)

@@ -163,5 +163,4 @@ test.skipIf(missing)(
     });
     place.remove();
   },
-  180_000,
 );

@@ -34,4 +34,4 @@ test("the script in docs/mcp.md works as it is written", async () => {
     script.kill();
     await service.stop();
   }
-}, 180_000);
+});

@@ -54,6 +54,5 @@ for (const shell of ["bash", "zsh"]) {
         rmSync(folder, { recursive: true });
       }
     },
-    180_000,
   );
 }

@@ -44,4 +44,4 @@ test("the receiver in docs/webhooks.md works as it is printed", async () => {
     receiver.kill();
     await service.stop();
   }
-}, 180_000);
+});

@@ -193,4 +193,4 @@ test("on a server that runs, a debit is charged back and its mandate suspended i
     await stopJobs();
     await running.stop();
   }
-}, 180_000);
+});

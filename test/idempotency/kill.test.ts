@@ -60,5 +60,4 @@ test.each<{ nth: number; done: number; repeat: unknown[] }>([
     });
     place.remove();
   },
-  180_000,
 );

@@ -28,7 +28,7 @@ beforeAll(async () => {
   foreign = await fillCompany(service, clock, other);
   agent = await agentFor(service, service.admin_email);
   stranger = await agentFor(service, other.admin_email);
-}, 180_000);
+});
 afterAll(async () => {
   await Promise.all([agent.close(), stranger.close()]);
   await service.stop();

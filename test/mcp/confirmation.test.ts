@@ -35,7 +35,7 @@ beforeAll(async () => {
   await api("POST", `/emandate/mandates/${mandate_id}/authorize`, {});
   for (const scenario of ["mandate_authorized", "mandate_activated"])
     await api("POST", `/emandate/simulator/scenarios/${scenario}/run`, { mandate_id });
-}, 180_000);
+});
 afterAll(async () => {
   await agent.close();
   await service.stop();

@@ -19,7 +19,7 @@ beforeAll(async () => {
   ({ ask, refusal } = asking(agent));
   // From here on every answer is checked against what its tool says.
   await agent.list();
-}, 180_000);
+});
 afterAll(async () => {
   await agent.close();
   await service.stop();

@@ -19,7 +19,7 @@ beforeAll(async () => {
   company = await fillCompany(service, clock);
   agent = await agentFor(service, service.admin_email);
   stranger = await agentFor(service, (await service.addTenant()).admin_email);
-}, 180_000);
+});
 afterAll(async () => {
   await Promise.all([agent.close(), stranger.close()]);
   await service.stop();

@@ -20,7 +20,7 @@ beforeAll(async () => {
   const other = await service.addTenant();
   const emails = { admin: service.admin_email, client, stranger: other.admin_email };
   for (const [who, email] of Object.entries(emails)) tokens[who] = await grantAccess(service, email);
-}, 180_000);
+});
 afterAll(() => service.stop());
 
 /** A real client, with what the SDK calls prompts and resources. */

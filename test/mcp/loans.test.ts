@@ -35,7 +35,7 @@ beforeAll(async () => {
     staging: await openLoans(service, service, "staging"),
     production: await openLoans(service, service, "production"),
   };
-}, 180_000);
+});
 afterAll(async () => {
   await agent.close();
   await service.stop();
@@ -63,7 +63,6 @@ describe("without a service key", () => {
       await own.close();
       await plain.stop();
     },
-    180_000,
   );
 });
 

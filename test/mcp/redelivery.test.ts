@@ -14,7 +14,7 @@ beforeAll(async () => {
   service = await startService({ clock, env: { NODE_ENV: "development" } });
   await fillCompany(service, clock);
   agent = await agentFor(service, service.admin_email);
-}, 180_000);
+});
 afterAll(async () => {
   await agent.close();
   await service.stop();

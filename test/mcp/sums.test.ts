@@ -22,7 +22,7 @@ beforeAll(async () => {
   agent = await agentFor(service, service.admin_email);
   mine = await agentFor(service, (await addUser(service.api, "client", company.client)).email);
   await Promise.all([agent.list(), mine.list()]);
-}, 180_000);
+});
 afterAll(async () => {
   await Promise.all([agent.close(), mine.close()]);
   await service.stop();

@@ -110,7 +110,7 @@ describe.each(CLIENTS)("with %s", (kind) => {
     waiting = (await addDraft(loans, program.id)).id;
     await goOn(service, clock);
     ask = await connect(service.admin_email);
-  }, 180_000);
+  });
   afterAll(async () => {
     await Promise.all(agents.map((agent) => agent.close()));
     await service.stop();

@@ -19,7 +19,7 @@ beforeAll(async () => {
   mine = await agentFor(service, (await addUser(service.api, "client", company.client)).email);
   // From here on every answer is checked against what its tool says.
   await Promise.all([agent.list(), mine.list()]);
-}, 180_000);
+});
 afterAll(async () => {
   await Promise.all([agent.close(), mine.close()]);
   await service.stop();

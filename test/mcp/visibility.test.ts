@@ -39,7 +39,7 @@ beforeAll(async () => {
     agents[who] = await agentFor(service, email);
     names[who] = (await agents[who].list()).map(({ name }: Json) => name);
   }
-}, 180_000);
+});
 afterAll(async () => {
   for (const agent of Object.values(agents)) await agent.close();
   await service.stop();

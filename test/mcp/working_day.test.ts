@@ -25,7 +25,7 @@ beforeAll(async () => {
   for (let i = 0; i < 40; i++) await service.api("POST", "/clients", { name: `Customer ${i}` });
   agent = await agentFor(service, service.admin_email);
   tools = new Set((await agent.list()).map(({ name }: Json) => name));
-}, 180_000);
+});
 afterAll(async () => {
   await agent.close();
   await service.stop();

@@ -35,7 +35,7 @@ beforeAll(async () => {
   filled = await fillCompany(service, clock);
   other = await service.addTenant();
   await fillCompany(service, clock, other);
-}, 180_000);
+});
 afterAll(() => service.stop());
 
 async function attention(api: Api): Promise<Map<string, Json>> {

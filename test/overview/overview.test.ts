@@ -117,7 +117,7 @@ describe("debits of the overview", () => {
   beforeAll(async () => {
     service = await startService({ clock });
     filled = await fillCompany(service, clock);
-  }, 180_000);
+  });
   afterAll(() => service.stop());
 
   test("are those paid and failed this month; what one may not read is null", async () => {

@@ -25,7 +25,7 @@ import {
   sorted,
 } from "./reference_model.ts";
 import { propertyCases } from "../support/properties.ts";
-import { FIRST_PAGE, failure, NOW_MS, PROPERTY_MS, TIMEOUT_MS, TOTAL } from "./fixtures.ts";
+import { FIRST_PAGE, failure, NOW_MS, TIMEOUT_MS, TOTAL } from "./fixtures.ts";
 
 /** The store, once it is open, and a new company in it with these events. */
 export interface Subject {
@@ -68,36 +68,32 @@ function positionOf({ sort_by }: Pick<SearchQuery, "sort_by">, event: ModelEvent
 }
 
 function modelCases({ store, company }: Subject): void {
-  test(
-    "search() and aggregate() answer as the plain model does",
-    async () => {
-      const question = fc.tuple(fc.oneof(anyFilter, anyWindow), anyPage, anyGroups);
-      const questions = fc.array(question, { minLength: 14, maxLength: 14 });
-      await fc.assert(
-        fc.asyncProperty(someEvents, questions, async (events, asked) => {
-          const company_id = await company(events);
-          for (const [conditions, how, grouping] of asked) {
-            const filter = { ...conditions, company_id };
-            const expected = matching(events, filter);
-            const wanted = { ...filter, ...how };
-            const rows = page(expected, wanted);
-            const last = how.offset + how.limit < expected.length ? rows.at(-1) : undefined;
-            expect(await store().search(wanted, TIMEOUT_MS)).toEqual({
-              rows: rows.map(stored),
-              total: expected.length,
-              next: last === undefined ? null : positionOf(how, last),
-            });
-            const query = { ...TOTAL, ...filter, ...grouping };
-            expect(inOrder(await store().aggregate(query, TIMEOUT_MS))).toEqual(
-              inOrder(groups(expected, query)),
-            );
-          }
-        }),
-        propertyCases(6),
-      );
-    },
-    PROPERTY_MS,
-  );
+  test("search() and aggregate() answer as the plain model does", async () => {
+    const question = fc.tuple(fc.oneof(anyFilter, anyWindow), anyPage, anyGroups);
+    const questions = fc.array(question, { minLength: 14, maxLength: 14 });
+    await fc.assert(
+      fc.asyncProperty(someEvents, questions, async (events, asked) => {
+        const company_id = await company(events);
+        for (const [conditions, how, grouping] of asked) {
+          const filter = { ...conditions, company_id };
+          const expected = matching(events, filter);
+          const wanted = { ...filter, ...how };
+          const rows = page(expected, wanted);
+          const last = how.offset + how.limit < expected.length ? rows.at(-1) : undefined;
+          expect(await store().search(wanted, TIMEOUT_MS)).toEqual({
+            rows: rows.map(stored),
+            total: expected.length,
+            next: last === undefined ? null : positionOf(how, last),
+          });
+          const query = { ...TOTAL, ...filter, ...grouping };
+          expect(inOrder(await store().aggregate(query, TIMEOUT_MS))).toEqual(
+            inOrder(groups(expected, query)),
+          );
+        }
+      }),
+      propertyCases(6),
+    );
+  });
 }
 
 function cursorCases({ store, company }: Subject): void {
@@ -115,31 +111,27 @@ function cursorCases({ store, company }: Subject): void {
     return rows;
   }
 
-  test(
-    "search() after the end of the page before reads every event once, in order",
-    async () => {
-      const how = fc.record({
-        sort_by: fc.constantFrom("timestamp", "usage"),
-        sort_order: fc.constantFrom("asc", "desc"),
-        limit: fc.integer({ min: 3, max: 30 }),
-      });
-      const questions = fc.array(fc.tuple(fc.oneof(anyFilter, anyWindow, fc.constant({})), how), {
-        minLength: 6,
-        maxLength: 6,
-      });
-      await fc.assert(
-        fc.asyncProperty(someEvents, questions, async (events, asked) => {
-          const company_id = await company(events);
-          for (const [conditions, order] of asked) {
-            const wanted = { ...FIRST_PAGE, ...order, ...conditions, company_id };
-            expect(await walk(wanted)).toEqual(sorted(matching(events, wanted), order).map(stored));
-          }
-        }),
-        propertyCases(6),
-      );
-    },
-    PROPERTY_MS,
-  );
+  test("search() after the end of the page before reads every event once, in order", async () => {
+    const how = fc.record({
+      sort_by: fc.constantFrom("timestamp", "usage"),
+      sort_order: fc.constantFrom("asc", "desc"),
+      limit: fc.integer({ min: 3, max: 30 }),
+    });
+    const questions = fc.array(fc.tuple(fc.oneof(anyFilter, anyWindow, fc.constant({})), how), {
+      minLength: 6,
+      maxLength: 6,
+    });
+    await fc.assert(
+      fc.asyncProperty(someEvents, questions, async (events, asked) => {
+        const company_id = await company(events);
+        for (const [conditions, order] of asked) {
+          const wanted = { ...FIRST_PAGE, ...order, ...conditions, company_id };
+          expect(await walk(wanted)).toEqual(sorted(matching(events, wanted), order).map(stored));
+        }
+      }),
+      propertyCases(6),
+    );
+  });
 
   test("search() after a place at which no event stands, and with an offset from there", async () => {
     const events = Array.from({ length: 9 }, (_, i) => modelEvent({ timestamp: i * 1_000_000 }));
@@ -180,43 +172,39 @@ const KEY_BOUNDS = {
 };
 
 function keyCases({ store, company }: Subject): void {
-  test(
-    "metadataKeys() answers as the plain model does",
-    async () => {
-      const questions = fc.array(fc.tuple(fc.oneof(anyFilter, fc.constant({})), fc.constantFrom(1, 5, 100)), {
-        minLength: 6,
-        maxLength: 6,
-      });
-      await fc.assert(
-        fc.asyncProperty(someEvents, questions, async (events, asked) => {
-          const company_id = await company(events);
-          for (const [conditions, max_events] of asked) {
-            const filter = { ...conditions, company_id };
-            const matched = matching(events, filter);
-            const expected = keyUses(matched, { ...KEY_BOUNDS, max_events });
-            const query = { ...filter, ...KEY_BOUNDS, max_events };
-            const { keys, ...rest } = await store().metadataKeys(query, TIMEOUT_MS);
-            expect(keys.map(({ key, count }) => [key, count])).toEqual(
-              expected.map(({ key, count }) => [key, count]),
-            );
-            for (const [i, { samples }] of keys.entries()) {
-              const all = expected[i]?.samples ?? [];
-              expect(all).toEqual(expect.arrayContaining(samples));
-              expect(new Set(samples).size).toBe(samples.length);
-              expect(samples.length).toBeGreaterThan(0);
-            }
-            expect(rest).toEqual({
-              events: Math.min(matched.length, max_events),
-              all_events: matched.length <= max_events,
-              all_keys: true,
-            });
+  test("metadataKeys() answers as the plain model does", async () => {
+    const questions = fc.array(fc.tuple(fc.oneof(anyFilter, fc.constant({})), fc.constantFrom(1, 5, 100)), {
+      minLength: 6,
+      maxLength: 6,
+    });
+    await fc.assert(
+      fc.asyncProperty(someEvents, questions, async (events, asked) => {
+        const company_id = await company(events);
+        for (const [conditions, max_events] of asked) {
+          const filter = { ...conditions, company_id };
+          const matched = matching(events, filter);
+          const expected = keyUses(matched, { ...KEY_BOUNDS, max_events });
+          const query = { ...filter, ...KEY_BOUNDS, max_events };
+          const { keys, ...rest } = await store().metadataKeys(query, TIMEOUT_MS);
+          expect(keys.map(({ key, count }) => [key, count])).toEqual(
+            expected.map(({ key, count }) => [key, count]),
+          );
+          for (const [i, { samples }] of keys.entries()) {
+            const all = expected[i]?.samples ?? [];
+            expect(all).toEqual(expect.arrayContaining(samples));
+            expect(new Set(samples).size).toBe(samples.length);
+            expect(samples.length).toBeGreaterThan(0);
           }
-        }),
-        propertyCases(6),
-      );
-    },
-    PROPERTY_MS,
-  );
+          expect(rest).toEqual({
+            events: Math.min(matched.length, max_events),
+            all_events: matched.length <= max_events,
+            all_keys: true,
+          });
+        }
+      }),
+      propertyCases(6),
+    );
+  });
 }
 
 function keyBoundCases({ store, company }: Subject): void {

@@ -8,7 +8,7 @@ import { METADATA_GROUPS } from "./metadata_tables.ts";
 import { series } from "./series_model.ts";
 import { propertyCases } from "../support/properties.ts";
 import { HOUR_MS } from "../../src/usage_store/time_buckets.ts";
-import { failure, NOW_MS, PROPERTY_MS, TIMEOUT_MS } from "./fixtures.ts";
+import { failure, NOW_MS, TIMEOUT_MS } from "./fixtures.ts";
 
 const WHOLE = { group_by: [], measure: "units", top: 8, max_key_length: 500 } as const;
 
@@ -16,39 +16,31 @@ export function seriesCases(subject: Subject): void {
   const { store, company } = subject;
   const options = { timeout_ms: TIMEOUT_MS };
 
-  test(
-    "series() and seriesFrames() answer as the plain model does",
-    async () => {
-      const filter = fc.oneof(
-        anyFilter,
-        fc.constant({}),
-        fc.record({ subscription_ids: fc.constant([1, 2]) }),
-      );
-      const questions = fc.array(fc.tuple(filter, anySeries), { minLength: 10, maxLength: 10 });
-      await fc.assert(
-        fc.asyncProperty(someEvents, questions, async (events, asked) => {
-          const company_id = await company(events);
-          for (const [conditions, how] of asked) {
-            const query: SeriesQuery = { ...conditions, ...how, company_id };
-            const expected = series(events, query);
-            const { read, ...found } = await store().series(query, options);
-            expect(found).toEqual(expected);
-            expect(read).toBeLessThanOrEqual(expected.total.events);
-            expect(read > 0).toBe(expected.total.events > 0);
-            const only = expected.groups
-              .map(({ keys }) => keys)
-              .toReversed()
-              .slice(1);
-            const { read: _, ...of_these } = await store().series({ ...query, only }, options);
-            expect(of_these).toEqual(series(events, { ...query, only }));
-            await holdFrames(query, events);
-          }
-        }),
-        propertyCases(6),
-      );
-    },
-    PROPERTY_MS,
-  );
+  test("series() and seriesFrames() answer as the plain model does", async () => {
+    const filter = fc.oneof(anyFilter, fc.constant({}), fc.record({ subscription_ids: fc.constant([1, 2]) }));
+    const questions = fc.array(fc.tuple(filter, anySeries), { minLength: 10, maxLength: 10 });
+    await fc.assert(
+      fc.asyncProperty(someEvents, questions, async (events, asked) => {
+        const company_id = await company(events);
+        for (const [conditions, how] of asked) {
+          const query: SeriesQuery = { ...conditions, ...how, company_id };
+          const expected = series(events, query);
+          const { read, ...found } = await store().series(query, options);
+          expect(found).toEqual(expected);
+          expect(read).toBeLessThanOrEqual(expected.total.events);
+          expect(read > 0).toBe(expected.total.events > 0);
+          const only = expected.groups
+            .map(({ keys }) => keys)
+            .toReversed()
+            .slice(1);
+          const { read: _, ...of_these } = await store().series({ ...query, only }, options);
+          expect(of_these).toEqual(series(events, { ...query, only }));
+          await holdFrames(query, events);
+        }
+      }),
+      propertyCases(6),
+    );
+  });
 
   /** Each frame is exact for what it has read; the first has the newest. */
   async function holdFrames(query: SeriesQuery, events: Parameters<typeof series>[0]): Promise<void> {
@@ -107,36 +99,32 @@ export function seriesCases(subject: Subject): void {
     expect(counts).toEqual([4, 8, 12, 16, 20]);
   });
 
-  test(
-    "series() counts what was kept of removed events where whole hours suffice, and is refused elsewhere",
-    async () => {
-      const since = fc.integer({ min: 0, max: 520_000 }).map((hour) => hour * HOUR_MS);
-      const filter = fc.constantFrom({}, { subscription_ids: [1, 2] });
-      const questions = fc.array(fc.tuple(filter, anySeries), { minLength: 10, maxLength: 10 });
-      await fc.assert(
-        fc.asyncProperty(someEvents, since, questions, async (events, since_ms, asked) => {
-          const company_id = await company(events);
-          await store().closeBefore(company_id, since_ms);
-          while ((await store().removeClosed(company_id, 20)) > 0);
-          const first = Math.min(...events.map(({ timestamp }) => timestamp));
-          for (const [conditions, how] of asked) {
-            const query: SeriesQuery = { ...conditions, ...how, company_id };
-            const reaches = (query.edges[0] ?? 0) < since_ms && first < since_ms;
-            const cuts = query.edges.some((edge) => edge > first && edge < since_ms && edge % HOUR_MS !== 0);
-            if (reaches && (cuts || query.group_by.some(({ by }) => by === "metadata"))) {
-              expect((await failure(store().series(query, options))).kind).toBe("invalid");
-            } else {
-              const { read: _, ...found } = await store().series(query, options);
-              expect(found).toEqual(series(events, query));
-              await holdFrames(query, events);
-            }
+  test("series() counts what was kept of removed events where whole hours suffice, and is refused elsewhere", async () => {
+    const since = fc.integer({ min: 0, max: 520_000 }).map((hour) => hour * HOUR_MS);
+    const filter = fc.constantFrom({}, { subscription_ids: [1, 2] });
+    const questions = fc.array(fc.tuple(filter, anySeries), { minLength: 10, maxLength: 10 });
+    await fc.assert(
+      fc.asyncProperty(someEvents, since, questions, async (events, since_ms, asked) => {
+        const company_id = await company(events);
+        await store().closeBefore(company_id, since_ms);
+        while ((await store().removeClosed(company_id, 20)) > 0);
+        const first = Math.min(...events.map(({ timestamp }) => timestamp));
+        for (const [conditions, how] of asked) {
+          const query: SeriesQuery = { ...conditions, ...how, company_id };
+          const reaches = (query.edges[0] ?? 0) < since_ms && first < since_ms;
+          const cuts = query.edges.some((edge) => edge > first && edge < since_ms && edge % HOUR_MS !== 0);
+          if (reaches && (cuts || query.group_by.some(({ by }) => by === "metadata"))) {
+            expect((await failure(store().series(query, options))).kind).toBe("invalid");
+          } else {
+            const { read: _, ...found } = await store().series(query, options);
+            expect(found).toEqual(series(events, query));
+            await holdFrames(query, events);
           }
-        }),
-        propertyCases(4),
-      );
-    },
-    PROPERTY_MS,
-  );
+        }
+      }),
+      propertyCases(4),
+    );
+  });
 
   test("series() ends when its signal is aborted, also where it waits for a connection", async () => {
     const company_id = await company([modelEvent()]);

@@ -3,9 +3,6 @@ import { AppError } from "../../src/core/errors.ts";
 /** The time a question of these tests may take. */
 export const TIMEOUT_MS = 120_000;
 
-/** The time that a test of many random cases may take: on a busy machine a commit takes a while. */
-export const PROPERTY_MS = 60_000;
-
 /** When the events of these tests are stored. */
 export const NOW_MS = 1_800_000_000_000;
 

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Endpoint, failureFrom, type Input, send } from "../api/call.ts";
 import { useAnswer } from "../api/cache.ts";
 import { Field, type FieldProps, useField } from "./fields.tsx";
@@ -17,12 +17,12 @@ export interface Source<Row extends { id: number }> {
   search_by?: string;
 }
 
-/** The first rows for what is typed, once typing pauses; undefined: nothing is asked. */
+/** The first rows for what is typed, once typing pauses, or until then those from before; undefined: nothing is asked. */
 function useRows<Row extends { id: number }>(
   { from, input, search_by = "search" }: Source<Row>,
   typed: string | undefined,
 ) {
-  const [rows, setRows] = useState<Row[]>();
+  const [found, setFound] = useState<{ rows: Row[]; by: string }>();
   const [trouble, setTrouble] = useState<string>();
   useEffect(() => {
     if (typed === undefined) return undefined;
@@ -32,7 +32,7 @@ function useRows<Row extends { id: number }>(
         const asked = { ...input, [search_by]: typed.trim(), page: 1, limit: 10 };
         const { data } = await send(from, asked, { signal: asking.signal });
         if (asking.signal.aborted) return;
-        setRows(data);
+        setFound({ rows: data, by: typed });
         setTrouble(undefined);
       } catch (error) {
         if (!asking.signal.aborted) setTrouble(failureFrom(error).message);
@@ -44,7 +44,7 @@ function useRows<Row extends { id: number }>(
       asking.abort();
     };
   }, [typed]);
-  return { rows, trouble };
+  return { rows: found?.rows, is_current: found?.by === typed, trouble };
 }
 
 /** The input and its list (WAI-ARIA combobox): finds records by a part of their names. */
@@ -65,12 +65,13 @@ function Combobox<Row extends { id: number }>(props: {
   const found = useAnswer(source.one, is_known ? null : { id: value });
   const row = value === undefined ? undefined : is_known ? picked : found.answer?.data;
   const name = value === undefined ? "" : row === undefined ? `#${value}` : source.nameOf(row);
-  const { rows, trouble } = useRows(source, is_open ? (typed ?? "") : undefined);
+  const { rows, is_current, trouble } = useRows(source, is_open ? (typed ?? "") : undefined);
   const input = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLUListElement>(null);
   const shows_rows = is_open && rows !== undefined;
   usePopup(shows_rows, input, list, { is_as_wide: true });
-  useEffect(() => setAt(0), [rows]);
+  // Before anybody sees the rows: a key that is pressed at once counts.
+  useLayoutEffect(() => setAt(0), [rows]);
   const close = () => {
     setOpen(false);
     setTyped(undefined);
@@ -89,7 +90,8 @@ function Combobox<Row extends { id: number }>(props: {
       if (rows) setAt((now) => Math.max(0, Math.min(rows.length - 1, is_open ? now + by : 0)));
     } else if (is_open && event.key === "Enter") {
       event.preventDefault();
-      pick(rows?.[at]);
+      // Rows of what was typed before are not what is meant.
+      if (is_current) pick(rows?.[at]);
     } else if (is_open && event.key === "Escape") {
       // A dialog below must not close as well.
       event.preventDefault();

@@ -132,4 +132,4 @@ test("of many changes under ingest and runs none is without its adjustment", asy
   }
   expect(unadjusted).toEqual([]);
   for (const id of ids) expect(await totalOf(id)).toBe("130");
-}, 120_000);
+});

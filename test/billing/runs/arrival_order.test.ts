@@ -106,4 +106,4 @@ test("usage and a change of plan, learned in whatever order, bit by bit, cost wh
     expect(await netOf(by_bits)).toEqual(await netOf(at_once));
   });
   await fc.assert(property, { numRuns: 8 });
-}, 120_000);
+});

@@ -145,4 +145,4 @@ test("a run whose process is killed holds up no other: the next one begins at on
   expect(runs.map(({ status }) => status).toSorted()).toEqual(["finished", "interrupted"]);
   await deps.close();
   place.remove();
-}, 180_000);
+});

@@ -106,7 +106,7 @@ test("answers that are applied together come to what they do one by one", async 
     ),
     propertyCases(8),
   );
-}, 120_000);
+});
 
 test("an answer counts by the order as it is, also where another one came after the order was read", async () => {
   const { tenant, payments } = await openDebits();

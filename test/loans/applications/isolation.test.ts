@@ -184,7 +184,7 @@ test("whatever is called in whatever order, no environment sees or changes anoth
     }),
     propertyCases(12),
   );
-}, 120_000);
+});
 
 test("an agent sees no other agent's applications in its own environment; the lender sees both", async () => {
   const own = at(fixtures, 1);

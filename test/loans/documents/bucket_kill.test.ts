@@ -40,4 +40,4 @@ test("kill -9 between an object and its row leaves an object that goes after a d
   expect(gone.out).not.toContain("the-secret");
   place.remove();
   await s3.stop();
-}, 60_000);
+});

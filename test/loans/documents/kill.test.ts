@@ -88,4 +88,4 @@ test("kill -9 in the middle of uploads: what was answered is there, nothing is h
     `ok    loan documents: ${listed.length}, each with its file and its bytes`,
   );
   place.remove();
-}, 180_000);
+});

@@ -84,7 +84,7 @@ describe("an export", () => {
         ]);
       }
     }
-  }, 180_000);
+  });
 
   test("is a file with a name and a type", async () => {
     const types = {
@@ -189,7 +189,7 @@ describe("an export that is long", () => {
   beforeAll(async () => {
     [tenant, bearer] = await addLong();
     [, other_bearer] = await addLong();
-  }, 180_000);
+  });
 
   async function addLong(): Promise<[Tenant, string]> {
     const added = await fixture.service.addTenant();
@@ -243,7 +243,7 @@ describe("an export that is long", () => {
       for (const { socket } of held) socket.destroy();
       expect(await countWhole(bearer)).toBe(EVENTS);
     }
-  }, 180_000);
+  });
 
   test("is a 429 when too many of the company wait already", async () => {
     const held = [await hold("csv")];
@@ -257,7 +257,7 @@ describe("an export that is long", () => {
     for (const { socket } of held) socket.destroy();
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     expect(statuses.toSorted((a, b) => a - b)).toEqual([200, 200, 429]);
-  }, 180_000);
+  });
 
   test("of a receiver that takes a little now and then is broken off, and its place is free", async () => {
     const limits = { ...SHARED_LIMITS };
@@ -274,7 +274,7 @@ describe("an export that is long", () => {
     Object.assign(SHARED_LIMITS, limits);
     expect(text().split(":long").length).toBeLessThan(EVENTS);
     expect(await countWhole(bearer)).toBe(EVENTS);
-  }, 180_000);
+  });
 
   // The last: the store is closed.
   test("breaks off when the service stops, and does not look whole", async () => {
@@ -288,5 +288,5 @@ describe("an export that is long", () => {
       expect(text()).not.toEndWith("0\r\n\r\n");
       expect(text().split(":long").length).toBeLessThan(EVENTS);
     }
-  }, 180_000);
+  });
 });

@@ -9,7 +9,7 @@ let fixture: FilledCompany;
 
 beforeAll(async () => {
   fixture = await fillCompany(service, clock);
-}, 180_000);
+});
 
 const ORIGIN = "https://billing.example.com/api/v1";
 

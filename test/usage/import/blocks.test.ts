@@ -256,7 +256,7 @@ describe("what is refused", () => {
       expect(answer.body.error).toMatch(/may have|more memory/);
     }
     expect((await service.anonymous("GET", "origin:/ready")).status).toBe(200);
-  }, 120_000);
+  });
 
   test("more bytes than a block may have, whether it says so or not", async () => {
     const piece = new Uint8Array(8 * 1024 * 1024);

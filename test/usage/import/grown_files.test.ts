@@ -58,7 +58,7 @@ test("a file that grows and is imported again stores its new rows only, however 
   await Bun.write(path("moved.csv"), Bun.file(path("grown.csv")));
   expect((await importFile("moved.csv")).counts).toEqual([0, 260, 0]);
   expect(await total("grown")).toBe(260);
-}, 180_000);
+});
 
 test("a last row that was cut off, and stands there whole later, is rejected and not counted twice", async () => {
   await Bun.write(path("cut.csv"), HEADER + rows("first", 0, 10));
@@ -69,7 +69,7 @@ test("a last row that was cut off, and stands there whole later, is rejected and
   expect(again.counts).toEqual([0, 10, 1]);
   const rejects = await Bun.file(`${path("cut.csv")}.rejects.ndjson`).text();
   expect(rejects).toContain("is used already, by an event with other usage");
-}, 180_000);
+});
 
 test("another file of the name is warned of, before its rows count again", async () => {
   await Bun.write(path("other.csv"), HEADER + rows("other", 0, 10));
@@ -83,7 +83,7 @@ test("another file of the name is warned of, before its rows count again", async
   await Bun.write(path("other.csv"), HEADER + rows("second", 0, 5));
   const named = await importFile("other.csv", "--id", "md5('s' || timestamp)::UUID");
   expect([named.counts, named.err]).toEqual([[5, 0, 0], ""]);
-}, 180_000);
+});
 
 test("a row keeps its name through all versions of a file that were imported, whole or in part", async () => {
   const version = record({
@@ -118,4 +118,4 @@ test("a row keeps its name through all versions of a file that were imported, wh
     }),
     propertyCases(100),
   );
-}, 180_000);
+});

@@ -102,7 +102,7 @@ describe("every format", () => {
         expect({ [name]: bare }).toEqual({ [name]: expected });
       }
     });
-  }, 180_000);
+  });
 
   test("--format overrides the name, and expressions see typed columns", async () => {
     const file = await write("f.dat", "sub;day;a;b\n7;16/05/2024;1;2\n7;17/05/2024;3;4.25\n");
@@ -116,7 +116,7 @@ describe("every format", () => {
         [ms("2024-05-17T00:00Z"), 12.75, { a: 3 }],
       ]);
     });
-  }, 180_000);
+  });
 });
 
 describe("rejected rows", () => {
@@ -194,7 +194,7 @@ nobody,${T0},1,
       const { data } = await search(api, { external_subscription_ids: ["big"], aggregate: true });
       expect(data[0]).toMatchObject({ total_usage: 59_998, event_count: 29_999 });
     });
-  }, 180_000);
+  });
 
   test("an id column names the events, whatever the file; other content under an id is rejected", async () => {
     const lines = (usage: number) => Array.from({ length: 250 }, (_, i) => `${uuid(i)},ids,${T0},${usage}`);
@@ -219,7 +219,7 @@ nobody,${T0},1,
     await served((api) => addSubscription({ api }, "later"));
     expect(counts(await importFile(file, "--rejects", rejects))).toEqual([1, 1, 0]);
     expect(existsSync(rejects)).toBe(false);
-  }, 180_000);
+  });
 });
 
 describe("what is refused", () => {
@@ -250,14 +250,14 @@ describe("what is refused", () => {
       expect([words, code, err.trim().split("\n").length]).toEqual([words, is_about_words ? 2 : 1, 1]);
       expect(err).toContain(message);
     }
-  }, 120_000);
+  });
 
   test("while less than DISK_RESERVE is free, and it stores nothing", async () => {
     const file = await write("reserve.csv", `external_subscription_id,timestamp,usage\n007,${T0 + 5},77\n`);
     const low = await runHere(["import", "usage", file], { ...place.env, DISK_RESERVE: "900000GB" });
     expect([low.code, low.err]).toEqual([1, expect.stringContaining("the disk is almost full")]);
     expect(counts(await importFile(file))).toEqual([1, 0, 0]);
-  }, 180_000);
+  });
 
   test("while a server runs, and without --company where there are two", async () => {
     const file = await write("g.csv", `external_subscription_id,timestamp,usage\n007,${T0},77\n`);
@@ -269,7 +269,7 @@ describe("what is refused", () => {
     expect((await importFile(file)).err).toContain("--company is required: there are 2 companies");
     expect(counts(await importFile(file, "--company", "1"))).toEqual([0, 1, 0]);
     expect((await importFile(file, "--company", "2")).err).toContain("names no subscription of this company");
-  }, 180_000);
+  });
 });
 
 test("progressBar() shows the share done and never more than all", () => {

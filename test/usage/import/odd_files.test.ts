@@ -73,7 +73,7 @@ describe("NDJSON", () => {
       [2, {}],
       [6, {}],
     ]);
-  }, 180_000);
+  });
 
   test("with a key that is there twice reads as over HTTP: the last counts", async () => {
     const rests = [
@@ -99,7 +99,7 @@ describe("NDJSON", () => {
       [7, {}],
       [5, {}],
     ]);
-  }, 180_000);
+  });
 
   test("with a number that no double holds is rejected at its row, as over HTTP", async () => {
     const text =
@@ -108,7 +108,7 @@ describe("NDJSON", () => {
     expect(await reasonsOf("large.ndjson")).toEqual([
       { row: 1, reason: "metadata must not be stored: it holds a number that no double can hold" },
     ]);
-  }, 180_000);
+  });
 });
 
 test("how far a file is read shows while its first block is", async () => {
@@ -123,7 +123,7 @@ test("how far a file is read shows while its first block is", async () => {
   file.close();
   expect(blocks).toEqual([200_000]);
   expect([...seen].some((rows) => rows > 0 && rows < 200_000)).toBe(true);
-}, 180_000);
+});
 
 describe("what can't be read is refused in words", () => {
   test.each<[string, Uint8Array, string]>([
@@ -153,17 +153,13 @@ describe("what can't be read is refused in words", () => {
       Buffer.from(`${"h".repeat(3_000_000)}\ncsv,${T0},2,\n`),
       "it has no column external_subscription_id",
     ],
-  ])(
-    "%s",
-    async (name, bytes, reason) => {
-      const { code, out, err } = await importBytes(name, bytes);
-      expect([code, out]).toEqual([1, ""]);
-      expect(err).toStartWith(`Cannot read ${join(place.data_dir, name)}: ${reason}`);
-      expect(err.length).toBeLessThan(1_000);
-      expect(err.trim().split("\n")).toHaveLength(1);
-    },
-    180_000,
-  );
+  ])("%s", async (name, bytes, reason) => {
+    const { code, out, err } = await importBytes(name, bytes);
+    expect([code, out]).toEqual([1, ""]);
+    expect(err).toStartWith(`Cannot read ${join(place.data_dir, name)}: ${reason}`);
+    expect(err.length).toBeLessThan(1_000);
+    expect(err.trim().split("\n")).toHaveLength(1);
+  });
 
   test("a line of three megabytes among others is rejected alone", async () => {
     const text = `${HEADER}csv,${T0},1,\ncsv,${T0 + 1},2,${"y".repeat(3_000_000)}\ncsv,${T0 + 2},3,\n`;
@@ -177,5 +173,5 @@ describe("what can't be read is refused in words", () => {
       [1, {}],
       [3, {}],
     ]);
-  }, 180_000);
+  });
 });

@@ -29,7 +29,7 @@ beforeAll(async () => {
   other_token = await tokenOf(other);
   await storeGroups(service, (i) => `„Ålesund“ \n ${i}`);
   await storeGroups(other, (i) => `theirs ${i}`);
-}, 180_000);
+});
 
 async function tokenOf({ admin_email }: Tenant): Promise<string> {
   const { body } = await service.anonymous("POST", "/login", { email: admin_email, password: PASSWORD });

@@ -121,7 +121,7 @@ describe("an export", () => {
       }),
       propertyCases(30),
     );
-  }, 180_000);
+  });
 
   test("is in order over many slices, and sorted by usage only where that is not too much", async () => {
     const company_id = of_many;
@@ -147,7 +147,7 @@ describe("an export", () => {
       end_ms: 1_760_000_100_000,
     });
     expect(readCsv(few.toString()).length).toBeGreaterThan(5);
-  }, 180_000);
+  });
 
   test("leaves out subscriptions without a key, and other companies", async () => {
     const [one, two] = [modelEvent({ subscription_id: 1 }), modelEvent({ subscription_id: 2 })];
@@ -175,7 +175,7 @@ describe("an export", () => {
     expect(readNdjson(file.toString())).toHaveLength(MANY.length);
     const after = await take({ company_id, format: "ndjson", sort });
     expect(readNdjson(after.toString()).length).toBeGreaterThan(MANY.length);
-  }, 180_000);
+  });
 });
 
 describe("an export that does not end well", () => {
@@ -216,7 +216,7 @@ describe("an export that does not end well", () => {
     await own.close();
     for (const { ended } of running) expect((await ended).kind).toBe("unavailable");
     expect(existsSync(`${own_path}.exports`)).toBe(false);
-  }, 180_000);
+  });
 
   test("gives its place back, and too many at once are refused", async () => {
     const company_id = of_many;
@@ -230,7 +230,7 @@ describe("an export that does not end well", () => {
     hold.resolve();
     const sizes = (await Promise.all(held)).map((file) => file.length);
     expect(new Set(sizes).size).toBe(1);
-  }, 180_000);
+  });
 
   test("leaves no file behind, and what a killed process left is removed at the next start", async () => {
     const own_path = join(folder, "left.duckdb");
@@ -261,5 +261,5 @@ describe("an export that does not end well", () => {
     // Lines need no file.
     const lines = await take({ company_id, format: "csv" }, undefined, { ...LIMITS, max_file_bytes: 10_000 });
     expect(lines.length).toBeGreaterThan(10_000);
-  }, 180_000);
+  });
 });

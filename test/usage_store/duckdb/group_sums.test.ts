@@ -131,7 +131,7 @@ test("a query finds each event once, whatever the compaction does meanwhile", as
   } while (!is_over);
   expect(await counts(store)).toEqual([900, 900]);
   await store.close();
-}, 180_000);
+});
 
 test("they are those of the events: in windows, for some subscriptions, and of events that came later", async () => {
   const store = await opened(newPath());
@@ -390,4 +390,4 @@ test("a filter by one metadata key is answered by its sums, as the plain model a
   await store.append(1, events.slice(-60), NOW_MS);
   await hold();
   await store.close();
-}, 180_000);
+});

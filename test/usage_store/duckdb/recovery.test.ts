@@ -113,7 +113,7 @@ describe("a commit that fails", () => {
     expect([counts, left.length]).toEqual([{ accepted: 29_000, duplicates: 0 }, 1_000]);
     expect(await count(store)).toBe(29_000);
     await store.close();
-  }, 180_000);
+  });
 
   test("for want of memory ends the engine; its events are stored when sent again, and none is lost", async () => {
     const { store, database, told } = await open();
@@ -309,7 +309,7 @@ test("a store that can't be opened again answers unavailable until it can, and c
   while (!store.stats().is_open) await Bun.sleep(20);
   expect(await count(store)).toBe(5);
   await store.close();
-}, 180_000);
+});
 
 test("closing lets a checkpoint that is under way come to its end: cut off, it would end the engine and leave the log", async () => {
   const { store, told, path } = await open();

@@ -128,7 +128,7 @@ test("totals are right after starts: with a snapshot, with none, with a damaged 
     ),
     propertyCases(2),
   );
-}, 180_000);
+});
 
 test("many events since a snapshot are counted by statements: before, in and after the first windows", async () => {
   const path = newPath();
@@ -261,7 +261,7 @@ test("an engine that fails in commits, again and again, leaves totals of what is
   await store.append(1, killedEvents(20), NOW_MS);
   await expectMeasured(store, watched);
   await store.close();
-}, 180_000);
+});
 
 test(
   "kill -9 in the middle of commits, countings and snapshots: totals are what the store measures",

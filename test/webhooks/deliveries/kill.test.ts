@@ -55,7 +55,7 @@ test("kill -9 amid deliveries loses none: what was under way is sent again withi
   });
   await Promise.all([receiver.stop(), held.stop()]);
   place.remove();
-}, 180_000);
+});
 
 test.skipIf(TEST_STORE !== "postgres")(
   "two processes on one database share the work: each attempt is made once",
@@ -86,7 +86,6 @@ test.skipIf(TEST_STORE !== "postgres")(
     await receiver.stop();
     place.remove();
   },
-  180_000,
 );
 
 test("a shutdown amid an attempt ends in time, and the attempt is made again after the next start", async () => {
@@ -108,4 +107,4 @@ test("a shutdown amid an attempt ends in time, and the attempt is made again aft
   expect(ids(receiver).size).toBe(1);
   await receiver.stop();
   place.remove();
-}, 180_000);
+});

@@ -36,4 +36,4 @@ test("finished deliveries are forgotten after 30 days and events after 90; pendi
   expect(await advance(2)).toEqual([["product.created pending"], 0]);
   await receiver.stop();
   await service.stop();
-}, 180_000);
+});

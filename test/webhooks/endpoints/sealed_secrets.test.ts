@@ -128,4 +128,4 @@ test("secrets are sealed as soon as there is a key, sign under every key that op
   expect(after.filter((secret) => before.has(secret))).toHaveLength(3);
   const [named] = sealed.flat().map(({ secret }) => secret.split(".", 2).join("."));
   expect(after.filter((secret) => secret.startsWith(`${named}.`))).toHaveLength(1);
-}, 120_000);
+});
