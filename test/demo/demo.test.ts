@@ -163,6 +163,8 @@ describe("the company of the demo", () => {
     expect(months.map(({ group_key }) => group_key)).toHaveLength(13);
     const counts = months.map(({ event_count }) => event_count);
     expect(counts.at(-2)).toBeGreaterThan(4 * counts[0]);
+    const first_days = { start_time: "2025-09-01", end_time: "2025-09-10", aggregate: true };
+    expect((await admin("POST", "/usage/search", first_days)).body.data[0].event_count).toBeGreaterThan(20);
     const total = counts.reduce((sum, count) => sum + count, 0);
     expect(Math.abs(total - SMALL.events)).toBeLessThan(SMALL.events / 20);
     const revenue = await admin("GET", "/revenue?from=2025-09-01&to=2026-09-01&interval=month");
@@ -171,13 +173,10 @@ describe("the company of the demo", () => {
   });
 
   test("sends metadata as ingest would keep it", async () => {
-    const { rows } = await served.deps.usage.search({
-      company_id: 1,
-      sort_by: "timestamp",
-      sort_order: "desc",
-      limit: 200,
-      offset: 0,
-    });
+    const { rows } = await served.deps.usage.search(
+      { company_id: 1, sort_by: "timestamp", sort_order: "desc", limit: 200, offset: 0 },
+      60_000,
+    );
     const { data: stored } = (await admin("GET", "/usage/metadata-keys")).body;
     expect(stored.map(({ key }: Json) => key)).toContain("input_tokens");
     for (const { metadata } of rows)

@@ -16,7 +16,7 @@ const TESTS = `
   afterAll(() => { throw new Error("too late"); });
 `;
 
-test("a report names each test of a run with its groups, on one line, and what came of it", async () => {
+test("a report names each test of a run with its groups, on one line, and what came of it and why", async () => {
   const folder = mkdtempSync(join(tmpdir(), "report-"));
   writeFileSync(join(folder, "some.test.ts"), TESTS);
   writeFileSync(
@@ -32,9 +32,14 @@ test("a report names each test of a run with its groups, on one line, and what c
   expect(tests.toSorted((a, b) => a.file.localeCompare(b.file))).toEqual([
     { file: "other.test.ts", name: "elsewhere", outcome: "passed" },
     { file: "some.test.ts", name: `a <b> & 'c' > inner > of one line > "x"`, outcome: "passed" },
-    { file: "some.test.ts", name: `a <b> & 'c' > inner > of two lines > "x"`, outcome: "failed" },
+    {
+      file: "some.test.ts",
+      name: `a <b> & 'c' > inner > of two lines > "x"`,
+      outcome: "failed",
+      reason: expect.stringContaining('Received: "two\\nlines"'),
+    },
     { file: "some.test.ts", name: "left out", outcome: "skipped" },
     { file: "some.test.ts", name: "by itself", outcome: "passed" },
-    { file: "some.test.ts", name: "(unnamed)", outcome: "failed" },
+    { file: "some.test.ts", name: "(unnamed)", outcome: "failed", reason: "too late" },
   ]);
 });

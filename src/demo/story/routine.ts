@@ -86,7 +86,8 @@ export class Routine {
     }
     usageUntil(calendar.now);
     this.#make();
-    this.#store();
+    // Not before there is somebody whose usage it is, however slowly contracts are signed.
+    agenda.note(calendar.at(calendar.start), async () => this.#store());
   }
 
   /** The rest of the usage, and what the jobs make of it. */
