@@ -36,20 +36,30 @@ export interface Spent {
   readonly before: { readonly amount: Decimal; readonly from_ms: number; readonly until_ms: number } | null;
 }
 
-/** The running charges of subscriptions with a spend limit, as far as this process has rated them. Decision 0252. */
+/** The running charges of a company's subscriptions with a spend limit or an alert on them, as far as this process has rated them. Decision 0252. */
 export interface Spending {
   /** Notes that a subscription is to be rated again. */
   note(subscription_id: number): void;
   /** What was rated of the period that holds an instant. */
   at(subscription_id: number, now_ms: number): Spent | undefined;
-  /** Which of the subscriptions are to be rated, those that were rated longest ago first. */
-  due(ids: readonly number[], now_ms: number): number[];
-  /** What comes from now on is not in what is rated next. */
-  begin(ids: readonly number[]): void;
-  /** Notes what was rated, unless it was dropped since it was begun. */
-  put(subscription_id: number, spent: Spent): void;
-  /** Forgets what was rated. */
-  drop(subscription_id: number): void;
+  /** Forgets what a subscription was rated at, unless the company's ratings go on. */
+  doubt(subscription_id: number, now_ms: number): void;
+  /** Notes that other subscriptions may be to be rated. */
+  forgetList(): void;
+  /** Whether is known which subscriptions are to be rated. */
+  isListed(now_ms: number): boolean;
+  /** Begins to list them anew: what `forgetList` notes from now on is not in it. Returns the listing. */
+  beginList(now_ms: number): number;
+  /** Lists some; returns those that were not rated so far. */
+  list(ids: readonly number[], listing: number): number[];
+  /** Forgets those that were not listed; returns which. */
+  endList(listing: number): number[];
+  /** Which are to be rated, those first that wait longest. */
+  due(now_ms: number): number[];
+  /** What comes from now on is not in what is rated next. Returns the rating. */
+  begin(ids: readonly number[], now_ms: number): number;
+  /** Notes what a rating came to, unless another one of the subscription has begun since, or it was forgotten. */
+  put(subscription_id: number, spent: Spent, rating: number): void;
 }
 
 /** What is left to a subscription before something is to be told of it. */
@@ -97,8 +107,11 @@ export interface Changes {
  * the totals come to hold its event. Decision 0236.
  */
 export interface LiveLimits {
-  readonly spending: Spending;
   readonly changes: Changes;
+  /** The running charges of a company's subscriptions. */
+  spendingOf(company_id: number): Spending;
+  /** Notes that a company's records may say otherwise what is limited, rated and told. */
+  noteRecords(company_id: number): void;
   /** The totals of watches, which are set at their first use. Watches with equal keys are the same. */
   totalsOf(watches: readonly (Watch & { readonly key: string })[]): WatchedTotals[];
   /** The keys of a company's watches. */

@@ -69,8 +69,7 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
       ctx.refused(ctx, called.name, recorded_input);
     throw error;
   } finally {
-    if (mayChangeLimits(called) && "company_id" in ctx.actor)
-      ctx.limits.changes.forgetHeadroom(ctx.actor.company_id);
+    if (mayChangeLimits(called) && "company_id" in ctx.actor) ctx.limits.noteRecords(ctx.actor.company_id);
     const duration_ms = performance.now() - started;
     ctx.observe(called.name, outcome, duration_ms);
     ctx.log.debug({

@@ -15,7 +15,8 @@ export const LIMITS = {
   /** Subscriptions whose running charges are counted by one question, and how long they are rated in one go. */
   spend_batch: 100,
   spend_rate_ms: 1_500,
-  /** Subscriptions whose usage begins to be heard of in one turn. */
+  /** Subscriptions of which is read in one stretch that they are rated, and whose usage begins to be heard of in one turn. */
+  spend_list: 2_000,
   spend_watch: 250,
   /** Alerts of a company, thresholds of one, and ids of each list of its scope. */
   alerts: 100,

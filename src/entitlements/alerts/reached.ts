@@ -100,10 +100,12 @@ export function* heldTally(
   }
 }
 
+type RatedCharges = Pick<ReturnType<Context["limits"]["spendingOf"]>, "at">;
+
 /** What a subscription comes to is held against, as far as it was rated. */
 export function* heldSpending(
   { subscription: { id, currency }, spend_alerts, spend_limits }: TalliedSubscription,
-  { spending }: Pick<Context["limits"], "spending">,
+  spending: RatedCharges,
   now_ms: number,
 ): Generator<Held> {
   if (spend_alerts.length + spend_limits.length === 0) return;

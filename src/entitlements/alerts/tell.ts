@@ -124,7 +124,7 @@ async function look(
   const telling = new Telling(ctx, company_id);
   for (const one of page) {
     const { id } = one.subscription;
-    const held = performance.now() < until_ms ? heldOf(ctx, one, totals) : null;
+    const held = performance.now() < until_ms ? heldOf(ctx, company_id, one, totals) : null;
     const is_done = held !== null && (await telling.tellOf(held, until_ms));
     if (!is_done) again.push(id);
     const headroom = is_done ? headroomOf(held, ctx.now.epochMilliseconds) : null;
@@ -206,6 +206,7 @@ function totalsOf(
 /** What is held against what; null where a total is being counted. */
 function heldOf(
   ctx: Context,
+  company_id: number,
   one: TalliedSubscription,
   totals: ReadonlyMap<Tally, WatchedTotals>,
 ): Held[] | null {
@@ -216,7 +217,7 @@ function heldOf(
   });
   if (counted.some(({ of_tally }) => !of_tally.is_certain)) return null;
   return [
-    ...heldSpending(one, ctx.limits, now_ms),
+    ...heldSpending(one, ctx.limits.spendingOf(company_id), now_ms),
     ...counted.flatMap(({ tally, of_tally }) => [...heldTally(tally, of_tally, now_ms)]),
   ];
 }

@@ -3,6 +3,7 @@ import { readTx } from "../../app/transaction.ts";
 import type { Feature } from "../../billing/features/model.ts";
 import type { Meter } from "../../billing/meters/model.ts";
 import { listZones } from "../../billing/subscriptions/queries.ts";
+import { scopeOf } from "../../core/access.ts";
 import { invalid } from "../../core/errors.ts";
 import { compare, type Decimal, readDecimal, toBig } from "../../core/money.ts";
 import type { ZoneTimeline } from "../../core/periods.ts";
@@ -85,7 +86,9 @@ export async function answer<T>(
         limit.entitlement.per === null ? null : valueIn(group, limit.entitlement.per),
       ),
     );
-  const spent = () => ctx.limits.spending.at(subscription.id, ctx.now.epochMilliseconds)?.amount ?? null;
+  const { company_id } = scopeOf(ctx.actor);
+  const spent = () =>
+    ctx.limits.spendingOf(company_id).at(subscription.id, ctx.now.epochMilliseconds)?.amount ?? null;
   const is_certain =
     used().every(({ certain }) => certain) && (spend_limits.length === 0 || spent() !== null);
   const if_uncertain = is_certain ? "deny" : await findIfUncertain(readTx(ctx));

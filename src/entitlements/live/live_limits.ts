@@ -23,7 +23,7 @@ interface Services {
 /** A process's totals and holds. Decision 0236. */
 export class ProcessLimits implements LiveLimits {
   readonly #services: Services;
-  readonly spending = new RatedSpending();
+  readonly #spending = new Map<number, RatedSpending>();
   readonly changes = new ChangedSubscriptions();
   readonly #holds = new Holds();
   readonly #totals = new Map<string, WatchedTotals>();
@@ -34,12 +34,23 @@ export class ProcessLimits implements LiveLimits {
   constructor(services: Services) {
     this.#services = services;
     services.usage.running_totals.listen(({ company_id, subscription_id, id }) => {
-      this.spending.note(subscription_id);
+      this.#spending.get(company_id)?.note(subscription_id);
       this.changes.note(company_id, subscription_id);
       // An event under another subscription's reservation is refused; one that came past that takes nothing from it.
       if (this.#holds.find(company_id, id)?.subscription_id === subscription_id)
         this.settle(company_id, [id]);
     });
+  }
+
+  spendingOf(company_id: number): RatedSpending {
+    const spending = this.#spending.get(company_id) ?? new RatedSpending();
+    this.#spending.set(company_id, spending);
+    return spending;
+  }
+
+  noteRecords(company_id: number): void {
+    this.changes.forgetHeadroom(company_id);
+    this.#spending.get(company_id)?.forgetList();
   }
 
   /** Reads the holds of an earlier process, but for those whose events it stored before it ended. */

@@ -4,10 +4,11 @@ import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
 import type { Decimal } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { ofCompany } from "../../store/expressions.ts";
+import { filterOnly, ofCompany } from "../../store/expressions.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
+import { LIMITS } from "../limits.ts";
 import { type SET_BY, spendLimitTable } from "./tables.ts";
 
 /** A limit, and whose it is. */
@@ -65,20 +66,26 @@ export async function listCompaniesWithRated(q: Reads): Promise<number[]> {
   return rows.map(({ company_id }) => company_id);
 }
 
-/** The subscriptions with a spend limit that have not ended. */
-export async function listSpendLimited({ q, scope, now }: ReadTx): Promise<number[]> {
+/** A page of the subscriptions with a spend limit that have not ended long ago, by id; one with two limits is there twice. */
+export async function listSpendLimited(
+  { q, scope, now }: ReadTx,
+  { after_id, limit }: { after_id: number; limit: number },
+): Promise<number[]> {
   const t = q.use(spendLimitTable);
-  const subscriptions = q.use(subscriptionTable);
+  const { id, ends_at } = q.use(subscriptionTable);
+  const told_until = now.subtract({ milliseconds: LIMITS.alert_late_ms });
   const rows = await selectRows(q, t, {
     columns: { id: t.subscription_id },
-    joins: [[subscriptions, eq(subscriptions.id, t.subscription_id)]],
+    joins: [[q.use(subscriptionTable), eq(id, t.subscription_id)]],
     where: and(
-      eq(t.company_id, scope.company_id),
-      or(isNull(subscriptions.ends_at), gt(subscriptions.ends_at, iso(now))),
+      filterOnly(eq(t.company_id, scope.company_id)),
+      gt(t.subscription_id, after_id),
+      or(isNull(ends_at), gt(ends_at, iso(told_until))),
     ),
     order: asc(t.subscription_id),
+    limit,
   });
-  return [...new Set(rows.map(({ id }) => id))];
+  return rows.map((row) => row.id);
 }
 
 /** Writes a limit in place of the one before of the same. */

@@ -5,7 +5,7 @@ import { readTx, transaction } from "../../app/transaction.ts";
 import { chargesAt, runningCharges } from "../../billing/runs/running_charges.ts";
 import { findSubscription } from "../../billing/subscriptions/queries.ts";
 import { scopeOf } from "../../core/access.ts";
-import { chunks, interleave } from "../../core/chunk.ts";
+import { chunks } from "../../core/chunk.ts";
 import { invalid, notFound, orNotFound } from "../../core/errors.ts";
 import { compare, readDecimal } from "../../core/money.ts";
 import { ById, Nothing } from "../../core/schema.ts";
@@ -16,7 +16,6 @@ import { LIMITS } from "../limits.ts";
 import { SetSpendLimit, SpendLimit } from "./model.ts";
 import * as queries from "./queries.ts";
 import { listRated } from "./rated.ts";
-import { spendWatch } from "./watch.ts";
 
 /** Finds a subscription's spend limits, with what it has come to. Errors: not_found. */
 export const getSpendLimit = operation({
@@ -38,29 +37,25 @@ export const setSpendLimit = operation({
   input: SetSpendLimit,
   output: SpendLimit,
   async run(ctx, { id, amount: given, hard = true }) {
-    const { is_first, saved } = await transaction(ctx, async (tx) => {
+    const saved = await transaction(ctx, async (tx) => {
       await currencyOf(tx, id);
       const amount = readDecimal(given, "/amount");
       if (compare(amount, "0") < 0) throw invalid("/amount", "must be 0 or more");
       const set_by = setterOf(tx);
       const before = await queries.listSpendLimits(tx, id);
+      // It was rated until the limit before was taken away, or is for an alert.
+      if (before.length === 0) spendingOf(ctx).doubt(id, ctx.now.epochMilliseconds);
       const company = before.find((limit) => limit.set_by === "company");
       if (set_by === "client" && company !== undefined && compare(amount, company.amount) > 0)
         throw invalid("/amount", `must be at most ${company.amount}, the limit that was set for you`);
       await queries.saveSpendLimit(tx, id, { set_by, amount, hard });
-      const had_none = before.length === 0;
-      // What a limit of earlier was rated with may be of any age: a removal and a rating under way may cross.
-      const now_set = await shown(ctx, tx, id);
-      return { is_first: had_none, saved: had_none ? { ...now_set, ...UNRATED } : now_set };
+      return shown(ctx, tx, id);
     });
-    if (is_first) ctx.limits.spending.drop(id);
     // It may be reached already.
     ctx.limits.changes.note(scopeOf(ctx.actor).company_id, id);
     return saved;
   },
 });
-
-const UNRATED = { spent: null, as_of: null };
 
 /** Takes a spend limit away, of the company or for a client user its own. Errors: not_found. */
 export const removeSpendLimit = operation({
@@ -70,15 +65,12 @@ export const removeSpendLimit = operation({
   uses_reserve: true,
   input: ById,
   output: Nothing,
-  async run(ctx, { id }) {
-    const left = await transaction(ctx, async (tx) => {
+  run: (ctx, { id }) =>
+    transaction(ctx, async (tx) => {
       await currencyOf(tx, id);
       if (!(await queries.deleteSpendLimit(tx, id, setterOf(tx)))) throw notFound("Spend limit", id);
-      return queries.listSpendLimits(tx, id);
-    });
-    if (left.length === 0) ctx.limits.spending.drop(id);
-    return {};
-  },
+      return {};
+    }),
 });
 
 /**
@@ -92,23 +84,23 @@ export const rateSpending = operation({
   output: Nothing,
   async run(ctx) {
     const { limits, now, background } = ctx;
-    const ids = await listRated(readTx(ctx));
     const { company_id } = readTx(ctx).scope;
-    for await (const part of interleave(ids, LIMITS.spend_watch))
-      limits.totalsOf(part.map((id) => spendWatch(company_id, id, now)));
+    const spending = spendingOf(ctx);
+    const now_ms = now.epochMilliseconds;
+    if (!spending.isListed(now_ms)) await listRated(ctx);
     const until_ms = performance.now() + LIMITS.spend_rate_ms;
-    for (const batch of chunks(limits.spending.due(ids, now.epochMilliseconds), LIMITS.spend_batch)) {
+    for (const batch of chunks(spending.due(now_ms), LIMITS.spend_batch)) {
       if (background.is_stopping || performance.now() >= until_ms) return {};
       // What comes from here on is rated the next time.
-      limits.spending.begin(batch);
+      const rating = spending.begin(batch, now_ms);
       try {
         for (const { subscription_id, ...spent } of await rateSpent(ctx, batch)) {
-          limits.spending.put(subscription_id, spent);
+          spending.put(subscription_id, spent, rating);
           limits.changes.note(company_id, subscription_id);
         }
       } catch (error) {
         // What was rated before would stand for minutes.
-        for (const id of batch) limits.spending.note(id);
+        for (const id of batch) spending.note(id);
         throw error;
       }
     }
@@ -147,18 +139,22 @@ function setterOf({ scope }: ReadTx): queries.StoredSpendLimit["set_by"] {
   return scope.client_id === undefined ? "company" : "client";
 }
 
+function spendingOf({ limits, actor }: Context) {
+  return limits.spendingOf(scopeOf(actor).company_id);
+}
+
 async function currencyOf(tx: ReadTx, id: number): Promise<string> {
   return orNotFound(await findSubscription(tx, id), "Subscription", id).billing_model.currency;
 }
 
-async function shown({ limits, now }: Context, tx: ReadTx, id: number): Promise<SpendLimit> {
+async function shown(ctx: Context, tx: ReadTx, id: number): Promise<SpendLimit> {
   const currency = await currencyOf(tx, id);
   const rows = await queries.listSpendLimits(tx, id);
   const of = (setter: queries.StoredSpendLimit["set_by"]) => {
     const found = rows.find(({ set_by }) => set_by === setter);
     return found === undefined ? null : { amount: found.amount, hard: found.hard };
   };
-  const spent = rows.length === 0 ? undefined : limits.spending.at(id, now.epochMilliseconds);
+  const spent = rows.length === 0 ? undefined : spendingOf(ctx).at(id, ctx.now.epochMilliseconds);
   return {
     subscription_id: id,
     currency,

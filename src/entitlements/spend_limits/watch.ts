@@ -14,6 +14,8 @@ const HOURS: Watch["calendar"] = {
 export const spendKey = (company_id: number, subscription_id: number) =>
   JSON.stringify(["spend", company_id, subscription_id]);
 
+export const isSpendKey = (key: string) => key.startsWith('["spend",');
+
 /** A watch of a subscription, so that its usage is heard of. Nobody asks for its total. */
 export function spendWatch(
   company_id: number,

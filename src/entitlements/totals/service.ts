@@ -7,7 +7,7 @@ import { Nothing } from "../../core/schema.ts";
 import { compareTotals } from "../../usage_store/compare_totals.ts";
 import { watchOf } from "../checks/limit_totals.ts";
 import { listRated } from "../spend_limits/rated.ts";
-import { spendKey } from "../spend_limits/watch.ts";
+import { isSpendKey } from "../spend_limits/watch.ts";
 import { type Tally, talliedOf } from "./tallies.ts";
 
 /**
@@ -31,8 +31,9 @@ export const watchLimits = operation({
       ctx.limits.totalsOf(watches);
       for (const { key } of watches) keys.add(key);
     }
-    for (const id of await listRated(readTx(ctx))) keys.add(spendKey(company_id, id));
-    ctx.limits.forget(before.filter((key) => !keys.has(key)));
+    ctx.limits.forget(before.filter((key) => !keys.has(key) && !isSpendKey(key)));
+    // Those of a company whose last spend limit was taken away are forgotten here alone.
+    await listRated(ctx);
     return {};
   },
 });

@@ -97,3 +97,15 @@ test("what was used up in a period's last moments is told of after its end, and 
   expect(await told()).toMatchObject([{ value: "5.00", window_end: "2026-04-01T00:00:00.000Z" }]);
   expect(await unused.told()).toEqual([]);
 });
+
+test("what was used up in a subscription's last moments is told of after it has ended", async () => {
+  const { company, id, limit, use, told } = await start();
+  await limit(5);
+  await look();
+  await use(10);
+  billing.clock.set("2026-03-10T12:00:01Z");
+  expect((await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" })).status).toBe(200);
+  billing.clock.set("2026-03-10T12:00:02Z");
+  await look();
+  expect(await told()).toMatchObject([{ value: "5.00", limit: "5" }]);
+});

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, expect, spyOn, test } from "bun:test";
 import * as fc from "fast-check";
 import { decideSpend } from "../../../src/entitlements/checks/rules.ts";
-import * as rated from "../../../src/entitlements/spend_limits/rated.ts";
+import { spendKey } from "../../../src/entitlements/spend_limits/watch.ts";
 import { PER_UNIT } from "../../billing/fixtures.ts";
 import type { Api, Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
@@ -78,26 +78,68 @@ test("what a subscription comes to, as its preview rates it, is held against its
   expect(await check(external)).toEqual([true, null, true]);
 });
 
-test("a limit that is removed just before it is rated leaves nothing to one that is set anew", async () => {
+test("usage between a limit's removal and one that is set anew is heard of", async () => {
   const { id, external } = await subscribe();
   await company.send(external, { usage: 10 });
   await company.api("PUT", path(id), { amount: "10" });
-  const { listRated } = rated;
-  const removing = spyOn(rated, "listRated").mockImplementation(async (tx) => {
-    const ids = await listRated(tx);
-    if (ids.includes(id)) expect((await company.api("DELETE", path(id))).status).toBe(200);
-    return ids;
-  });
-  try {
-    await rate();
-  } finally {
-    removing.mockRestore();
-  }
+  await rate();
+  expect((await company.api("DELETE", path(id))).status).toBe(200);
   await company.send(external, { usage: 10 });
+  await company.api("PUT", path(id), { amount: "10" });
+  await rate();
+  expect(await check(external)).toEqual([false, "spend_limit", true]);
+  // Of a company without limits nothing is rated meanwhile.
+  expect((await company.api("DELETE", path(id))).status).toBe(200);
+  await company.send(external, { usage: -1 });
+  limits.clock.set("2026-03-10T12:00:10Z");
   await company.api("PUT", path(id), { amount: "10" });
   expect(await check(external)).toEqual([false, "uncertain", false]);
   await rate();
+  expect(await check(external)).toEqual([true, null, true]);
+});
+
+test("of a subscription that an alert has rated the first limit is certain at once", async () => {
+  const { id, external } = await subscribe();
+  const alert = { name: "Dear", on: "spend", scope: { subscription_ids: [id] }, thresholds: ["1000"] };
+  expect((await company.api("POST", "/alerts", alert)).status).toBe(201);
+  await company.send(external, { usage: 20 });
+  await rate();
+  const set = await company.api("PUT", path(id), { amount: "10" });
+  expect(set.body.data).toMatchObject({ spent: "10.00", as_of: "2026-03-10T12:00:00.000Z" });
   expect(await check(external)).toEqual([false, "spend_limit", true]);
+});
+
+/** Whether a subscription's charges are known in this process, and its usage is heard of. */
+function rated(company_id: number, id: number): [boolean, boolean] {
+  const { limits: live } = limits.service.deps;
+  const spent = live.spendingOf(company_id).at(id, limits.clock.now().epochMilliseconds);
+  return [spent !== undefined, live.watchedKeys(company_id).includes(spendKey(company_id, id))];
+}
+
+test("of a subscription that has ended charges are forgotten, and usage is heard of no more", async () => {
+  const { id } = await subscribe();
+  await company.api("PUT", path(id), { amount: "10" });
+  await rate();
+  expect((await company.api("POST", `/subscriptions/${id}/cancel`, { at: "now" })).status).toBe(200);
+  await rate();
+  // What it came to in its last moments is told of for a while.
+  expect(rated(company.company_id, id)).toEqual([true, true]);
+  limits.clock.set("2026-03-10T13:00:01Z");
+  await rate();
+  expect(rated(company.company_id, id)).toEqual([false, false]);
+});
+
+test("so are they when a company takes its last limit away", async () => {
+  const { company_id, ...other } = await limits.addLimited();
+  const id = await other.subscribe(PER_UNIT, { started_at: "2026-01-01T00:00:00Z" });
+  await other.api("PUT", path(id), { amount: "10" });
+  await rate();
+  expect(rated(company_id, id)).toEqual([true, true]);
+  await other.api("DELETE", path(id));
+  // Ratings pass by companies without a limit.
+  await rate();
+  await runNamedJob(limits.service, "limits_watch");
+  expect(rated(company_id, id)).toEqual([false, false]);
 });
 
 test("a rating that fails is made again, though no more usage came", async () => {
