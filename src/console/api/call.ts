@@ -29,12 +29,10 @@ export interface Answer<T> {
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
 
-/** An operation of the REST interface: its path below /api/v1, and the title of the schema that it answers with. */
+/** An operation of the REST interface: its path below /api/v1, and the type that it answers with. */
 export interface Endpoint<T> {
   method: Method;
   path: string;
-  title: string;
-  is_list: boolean;
   /** Never there: it carries the type. */
   answer?: T;
 }
@@ -49,24 +47,29 @@ export type Received<T> = T extends { readonly rawJSON: string }
       : T;
 
 const endpoint =
-  (method: Method, is_list = false) =>
-  (path: string, title: string): Endpoint<never> => ({ method, path, title, is_list });
+  (method: Method) =>
+  (path: string): Endpoint<never> => ({ method, path });
 
-/** `get<typeof ClientDetail>("/clients/:id", "ClientDetail")`: one record. */
-export const get: <S extends TSchema>(path: string, title: string) => Endpoint<Received<Static<S>>> =
-  endpoint("GET");
+type ToOne = <S extends TSchema>(path: string) => Endpoint<Received<Static<S>>>;
+type ToMany = <S extends TSchema>(path: string) => Endpoint<Received<Static<S>>[]>;
+
+/** `get<typeof ClientDetail>("/clients/:id")`: one record. */
+export const get: ToOne = endpoint("GET");
 /** A list of records, whose pages come with `meta`. */
-export const list: <S extends TSchema>(path: string, title: string) => Endpoint<Received<Static<S>>[]> =
-  endpoint("GET", true);
-export const post: <S extends TSchema>(path: string, title: string) => Endpoint<Received<Static<S>>> =
-  endpoint("POST");
+export const list: ToMany = endpoint("GET");
+export const post: ToOne = endpoint("POST");
 /** A list that is asked for by a body. */
-export const find: <S extends TSchema>(path: string, title: string) => Endpoint<Received<Static<S>>[]> =
-  endpoint("POST", true);
-export const put: <S extends TSchema>(path: string, title: string) => Endpoint<Received<Static<S>>> =
-  endpoint("PUT");
-export const remove: <S extends TSchema>(path: string, title: string) => Endpoint<Received<Static<S>>> =
-  endpoint("DELETE");
+export const find: ToMany = endpoint("POST");
+export const put: ToOne = endpoint("PUT");
+export const remove: ToOne = endpoint("DELETE");
+
+/** The same operations elsewhere, such as below `/my`. */
+export function below<Calls extends Record<string, Endpoint<unknown>>>(root: string, calls: Calls): Calls {
+  const moved = Object.entries(calls).map(([name, to]) => [name, { ...to, path: root + to.path }]);
+  // Each has the type of what it was made from.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+  return Object.fromEntries(moved) as Calls;
+}
 
 /** A refusal, or an answer that did not come. */
 export class Failure extends Error {

@@ -10,8 +10,8 @@ import { BASE } from "./find_page.ts";
 import { signIn } from "./session.ts";
 import { Alone } from "./sign_in.tsx";
 
-const readLink = post<typeof UserLinkHolder>("/user-links/read", "UserLinkHolder");
-const acceptLink = post<typeof Nothing>("/user-links/accept", "Nothing");
+const readLink = post<typeof UserLinkHolder>("/user-links/read");
+const acceptLink = post<typeof Nothing>("/user-links/accept");
 
 /** Whether this address is that of a link by which a user chooses a password. */
 export const isLink = location.pathname === `${BASE}/link`;

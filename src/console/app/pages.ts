@@ -29,16 +29,10 @@ export const GROUPS = ["", "Customers", "Prices", "Billing", "More"] as const;
 type Group = (typeof GROUPS)[number];
 
 const overview = async (): Promise<Area> => import("../pages/overview/area.ts");
-const clients = async (): Promise<Area> => import("../pages/clients/area.ts");
-const subscriptions = async (): Promise<Area> => import("../pages/subscriptions/area.ts");
-const products = async (): Promise<Area> => import("../pages/products/area.ts");
-const billing_models = async (): Promise<Area> => import("../pages/billing_models/area.ts");
+const customers = async (): Promise<Area> => import("../pages/customers.ts");
+const prices = async (): Promise<Area> => import("../pages/prices.ts");
 const bills = async (): Promise<Area> => import("../pages/bills/area.ts");
 const usage = async (): Promise<Area> => import("../pages/usage/area.ts");
-const meters = async (): Promise<Area> => import("../pages/meters/area.ts");
-const add_ons = async (): Promise<Area> => import("../pages/add_ons/area.ts");
-const limits = async (): Promise<Area> => import("../pages/limits/area.ts");
-const simulations = async (): Promise<Area> => import("../pages/simulations/area.ts");
 const developers = async (): Promise<Area> => import("../pages/developers/area.ts");
 const forms = async (): Promise<Area> => import("../pages/forms/area.ts");
 const my = async (): Promise<Area> => import("../pages/my/area.ts");
@@ -88,7 +82,7 @@ export const PAGES: readonly Page[] = [
     ["/usage/erasures", "Erasures", "usage:erase", "ErasuresPage"],
     ["/usage/imports/:id", "Import", "usage:write", "ImportPage"],
   ]),
-  ...pagesOf(clients, "company", [
+  ...pagesOf(customers, "company", [
     [
       "/clients",
       "Clients",
@@ -100,8 +94,6 @@ export const PAGES: readonly Page[] = [
       },
     ],
     ["/clients/:id", "Client", "clients:read", "ClientPage"],
-  ]),
-  ...pagesOf(subscriptions, "company", [
     [
       "/subscriptions",
       "Subscriptions",
@@ -114,7 +106,7 @@ export const PAGES: readonly Page[] = [
     ],
     ["/subscriptions/:id", "Subscription", "subscriptions:read", "SubscriptionPage"],
   ]),
-  ...pagesOf(products, "company", [
+  ...pagesOf(prices, "company", [
     [
       "/products",
       "Products",
@@ -126,8 +118,6 @@ export const PAGES: readonly Page[] = [
       },
     ],
     ["/products/:id", "Product", "products:read", "ProductPage"],
-  ]),
-  ...pagesOf(billing_models, "company", [
     [
       "/billing-models",
       "Billing models",
@@ -137,16 +127,10 @@ export const PAGES: readonly Page[] = [
     ],
     ["/billing-models/new", "New billing model", "billing_models:write", "NewBillingModelPage"],
     ["/billing-models/:id", "Billing model", "billing_models:read", "BillingModelPage"],
-  ]),
-  ...pagesOf(meters, "company", [
     ["/meters", "Meters", "meters:read", "MetersPage", { nav: { group: "Prices", icon: "usage", key: "y" } }],
     ["/meters/new", "New meter", "meters:write", "NewMeterPage"],
     ["/meters/:id", "Meter", "meters:read", "MeterPage"],
-  ]),
-  ...pagesOf(add_ons, "company", [
     ["/add-ons", "Add-ons", "billing_models:read", "AddOnsPage", { nav: { group: "Prices", icon: "plus" } }],
-  ]),
-  ...pagesOf(limits, "company", [
     [
       "/features",
       "Features",
@@ -162,8 +146,6 @@ export const PAGES: readonly Page[] = [
       { nav: { group: "Prices", icon: "warning", key: "a" } },
     ],
     ["/alerts/:id", "Alert", "entitlements:read", "AlertPage"],
-  ]),
-  ...pagesOf(simulations, "company", [
     [
       "/simulations",
       "Simulations",

@@ -11,8 +11,8 @@ import { setTheme, THEME_NAMES, THEMES } from "./theme.ts";
 
 export const isPaletteOpen = signal(false);
 
-const search: Endpoint<Found[]> = list<typeof Found>("/search", "Found");
-const mySearch: Endpoint<Found[]> = list<typeof Found>("/my/search", "Found");
+const search: Endpoint<Found[]> = list<typeof Found>("/search");
+const mySearch: Endpoint<Found[]> = list<typeof Found>("/my/search");
 
 interface Hit {
   key: string;

@@ -1,6 +1,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Me } from "../../access/sessions/model.ts";
 import type { Permission } from "../../core/access.ts";
+import type { Nothing } from "../../core/schema.ts";
 import type { Static } from "@sinclair/typebox";
 import {
   type Failure,
@@ -16,9 +17,9 @@ import { refresh } from "../api/cache.ts";
 
 type SignedIn = Static<typeof Me>;
 
-const getMe = get<typeof Me>("/me", "Me");
-const openSession = post<typeof Me>("/session", "Me");
-const closeSession = remove("/session", "Nothing");
+const getMe = get<typeof Me>("/me");
+const openSession = post<typeof Me>("/session");
+const closeSession = remove<typeof Nothing>("/session");
 
 /** Who is signed in: undefined until it is known, null for nobody. */
 export const me = signal<SignedIn | null | undefined>(undefined);

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Failure } from "../api/call.ts";
 import { Button, IconButton } from "./button.tsx";
-import { useSubmit } from "./dialog.tsx";
+import { Dialog, useSubmit } from "./dialog.tsx";
 import { type FieldSchema, mayBeNull, requiredOf, schemaIn, schemaOf } from "./schemas.ts";
 import { FailureNotice } from "./states.tsx";
 
@@ -18,12 +18,7 @@ export interface FormState {
   problemOf: (name: string) => string | undefined;
 }
 
-/**
- * A form over a body of the interface. Required fields, bounds and help are those of the schema named `schema`; the
- * service judges, and what it says of a field stands at the field. Each submission counts once, however often it is
- * clicked or sent again.
- */
-export function Form(props: {
+interface FormProps {
   schema?: string;
   initial?: Values;
   act: string;
@@ -35,7 +30,14 @@ export function Form(props: {
   /** Shown between the fields and the button: what would happen. */
   effects?: (values: Values) => ComponentChildren;
   children: (form: FormState) => ComponentChildren;
-}) {
+}
+
+/**
+ * A form over a body of the interface. Required fields, bounds and help are those of the schema named `schema`; the
+ * service judges, and what it says of a field stands at the field. Each submission counts once, however often it is
+ * clicked or sent again.
+ */
+export function Form(props: FormProps) {
   const { act, kind = "primary", submit: run, onDone, onCancel, effects, children } = props;
   const [initial] = useState<Values>(props.initial ?? {});
   const [values, setValues] = useState<Values>(initial);
@@ -74,6 +76,27 @@ export function Form(props: {
         </Button>
       </div>
     </form>
+  );
+}
+
+/** A form in a dialog of its own, which is closed once it was sent. */
+export function FormDialog({
+  title,
+  note,
+  onClose,
+  act = "Save",
+  ...form
+}: Omit<FormProps, "act" | "onCancel"> & {
+  title: string;
+  note?: string;
+  onClose: () => void;
+  act?: string;
+}) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      {note !== undefined && <p class="soft">{note}</p>}
+      <Form onDone={onClose} {...form} act={act} onCancel={onClose} />
+    </Dialog>
   );
 }
 

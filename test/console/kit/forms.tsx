@@ -23,9 +23,9 @@ import { Json, Section } from "../../../src/console/ui/page.tsx";
 import { PickField } from "../../../src/console/ui/picker.tsx";
 import { CLIENTS } from "./lists.tsx";
 
-const createModel = post<typeof BillingModel>("/billing-models", "BillingModel");
-const updateUser = put<typeof User>("/users/:id", "User");
-const updateCompany = put<typeof Company>("/company", "Company");
+const createModel = post<typeof BillingModel>("/billing-models");
+const updateUser = put<typeof User>("/users/:id");
+const updateCompany = put<typeof Company>("/company");
 
 /** The type "graduated". */
 const GRADUATED = 3;

@@ -14,8 +14,8 @@ import { ListTable } from "../../../src/console/ui/table.tsx";
 import { Time } from "../../../src/console/ui/timeline.tsx";
 import { say } from "../../../src/console/ui/toast.tsx";
 
-const listClients = list<typeof Client>("/clients", "Client");
-const getClient = get<typeof ClientDetail>("/clients/:id", "ClientDetail");
+const listClients = list<typeof Client>("/clients");
+const getClient = get<typeof ClientDetail>("/clients/:id");
 
 export const CLIENTS: Source<Static<typeof Client>> = {
   from: listClients,

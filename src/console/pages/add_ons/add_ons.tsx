@@ -4,18 +4,19 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { company, may } from "../../app/session.ts";
 import { unitPrice } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { useCreation } from "../../ui/creation.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { DecimalField, SelectField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
-import { Form, type FormState, within } from "../../ui/form.tsx";
+import { type FormState, within, FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
-import { createAddOn, deleteAddOn, listAddOns, listMeters, updateAddOn } from "./calls.ts";
+import { ADD_ONS, METERS } from "../../ui/sources.ts";
+import { createAddOn, deleteAddOn, updateAddOn } from "./calls.ts";
 
 const columns: Column<AddOn>[] = [
   {
@@ -49,8 +50,8 @@ const columns: Column<AddOn>[] = [
 /** What subscriptions may book beside their plan. */
 export function AddOnsPage() {
   const query = useQuery();
-  const creation = useNew(query);
-  const add_ons = useAnswer(listAddOns, query.input(["search"]));
+  const creation = useCreation(query, "New add-on", "billing_models:write");
+  const add_ons = useAnswer(ADD_ONS.from, query.input(["search"]));
   const [open, setOpen] = useState<{ kind: "rename" | "delete"; of: AddOn }>();
   const close = () => setOpen(undefined);
   const can_write = may("billing_models:write");
@@ -64,13 +65,7 @@ export function AddOnsPage() {
     <Page
       title="Add-ons"
       intro="What subscriptions may book beside their plan: seats, support, more of a limit."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New add-on
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Section title="All add-ons">
         <Filters query={query}>
@@ -83,10 +78,7 @@ export function AddOnsPage() {
           keyOf={({ id }) => id}
           query={query}
           empty={
-            <Empty
-              title="No add-ons yet"
-              action={can_write && <Button onClick={creation.open}>New add-on</Button>}
-            >
+            <Empty title="No add-ons yet" action={creation.first}>
               One is booked on a subscription's own page, by days and quantity.
             </Empty>
           }
@@ -95,18 +87,16 @@ export function AddOnsPage() {
       </Section>
       {creation.is_open && <NewAddOn onClose={creation.close} />}
       {open?.kind === "rename" && (
-        <Dialog title={`Rename ${open.of.name}`} onClose={close}>
-          <Form
-            schema="UpdateAddOn"
-            act="Save"
-            initial={{ name: open.of.name }}
-            onCancel={close}
-            onDone={close}
-            submit={(values, key) => write(updateAddOn, { ...values, id: open.of.id }, { key })}
-          >
-            {(form) => <TextField form={form} name="name" label="Name" />}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Rename ${open.of.name}`}
+          onClose={close}
+          schema="UpdateAddOn"
+          act="Save"
+          initial={{ name: open.of.name }}
+          submit={(values, key) => write(updateAddOn, { ...values, id: open.of.id }, { key })}
+        >
+          {(form) => <TextField form={form} name="name" label="Name" />}
+        </FormDialog>
       )}
       {open?.kind === "delete" && (
         <Confirm
@@ -125,25 +115,23 @@ export function AddOnsPage() {
 
 function NewAddOn({ onClose }: { onClose: () => void }) {
   return (
-    <Dialog title="New add-on" onClose={onClose}>
-      <Form
-        schema="CreateAddOn"
-        act="Add"
-        initial={{ currency: company.value.currency, charge: { type: "fixed" } }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) => write(createAddOn, values, { key })}
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="name" label="Name" help={null} />
-            <TextField form={form} name="code" label="Code" placeholder="seats" />
-            <TextField form={form} name="currency" label="Currency" />
-            <ChargeFields form={within(form, "charge")} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New add-on"
+      onClose={onClose}
+      schema="CreateAddOn"
+      act="Add"
+      initial={{ currency: company.value.currency, charge: { type: "fixed" } }}
+      submit={(values, key) => write(createAddOn, values, { key })}
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="name" label="Name" help={null} />
+          <TextField form={form} name="code" label="Code" placeholder="seats" />
+          <TextField form={form} name="currency" label="Currency" />
+          <ChargeFields form={within(form, "charge")} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -155,7 +143,7 @@ const TYPES = [
 
 function ChargeFields({ form }: { form: FormState }) {
   const { type } = form.values;
-  const meters = useAnswer(listMeters, type === "fixed" ? null : { page: 1, limit: 100 });
+  const meters = useAnswer(METERS.from, type === "fixed" ? null : { page: 1, limit: 100 });
   return (
     <>
       <SelectField form={form} name="type" label="It costs" choices={TYPES} help={null} />

@@ -11,7 +11,7 @@ import { count, number } from "../../text/number.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { DecimalField, TextAreaField, TextField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { Form, FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
@@ -19,19 +19,13 @@ import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { say } from "../../ui/toast.tsx";
 import { Calculator } from "./calculator.tsx";
-import {
-  CLIENTS,
-  copyBillingModel,
-  deleteBillingModel,
-  getBillingModel,
-  listMeters,
-  updateBillingModel,
-} from "./calls.ts";
+import { BILLING_MODELS, CLIENTS, METERS } from "../../ui/sources.ts";
+import { copyBillingModel, deleteBillingModel, updateBillingModel } from "./calls.ts";
 import { priceText } from "./price_text.ts";
 
 /** One billing model: what it says, and a calculator. */
 export function BillingModelPage({ params }: PageProps) {
-  const model = useAnswer(getBillingModel, { id: params.id });
+  const model = useAnswer(BILLING_MODELS.one, { id: params.id });
   const record = model.answer?.data;
   return (
     <Page
@@ -134,7 +128,7 @@ function Tiers({ of, currency }: { of: readonly UsageTier[]; currency: string })
 
 function Charges({ of }: { of: BillingModel }) {
   const { charges = [], currency } = of;
-  const meters = useAnswer(listMeters, charges.length === 0 ? null : { page: 1, limit: 100 });
+  const meters = useAnswer(METERS.from, charges.length === 0 ? null : { page: 1, limit: 100 });
   if (charges.length === 0) return null;
   const nameOf = (id: number | null) =>
     meters.answer?.data.find((meter) => meter.id === id)?.name ?? (id === null ? "–" : `#${id}`);
@@ -220,29 +214,24 @@ function ModelActs({ of }: { of: BillingModel }) {
         Delete
       </Button>
       {open === "edit" && (
-        <Dialog title={`Edit ${of.name}`} onClose={close}>
-          <p class="soft">
-            Prices of a model that subscriptions use do not change: duplicate it, and move subscriptions to
-            the new one.
-          </p>
-          <Form
-            schema="UpdateBillingModel"
-            act="Save"
-            initial={{ name: of.name, description: of.description }}
-            onCancel={close}
-            onDone={close}
-            submit={({ name, description = "" }, key) =>
-              write(updateBillingModel, { id: of.id, name, description }, { key })
-            }
-          >
-            {(form) => (
-              <>
-                <TextField form={form} name="name" label="Name" />
-                <TextAreaField form={form} name="description" label="Description" rows={2} />
-              </>
-            )}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Edit ${of.name}`}
+          onClose={close}
+          note="Prices of a model that subscriptions use do not change: duplicate it, and move subscriptions to the new one."
+          schema="UpdateBillingModel"
+          act="Save"
+          initial={{ name: of.name, description: of.description }}
+          submit={({ name, description = "" }, key) =>
+            write(updateBillingModel, { id: of.id, name, description }, { key })
+          }
+        >
+          {(form) => (
+            <>
+              <TextField form={form} name="name" label="Name" />
+              <TextAreaField form={form} name="description" label="Description" rows={2} />
+            </>
+          )}
+        </FormDialog>
       )}
       {open === "copy" && (
         <Dialog title={`${of.name} for one client`} onClose={close}>

@@ -10,7 +10,7 @@ import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
-import { listBillingModels } from "./calls.ts";
+import { BILLING_MODELS } from "../../ui/sources.ts";
 import { priceText } from "./price_text.ts";
 
 const columns: Column<BillingModel>[] = [
@@ -40,7 +40,7 @@ const columns: Column<BillingModel>[] = [
 export function BillingModelsPage() {
   const query = useQuery();
   const { page = "1", search, plan_code } = query.values;
-  const models = useAnswer(listBillingModels, { search, plan_code, page, limit: 20 });
+  const models = useAnswer(BILLING_MODELS.from, { search, plan_code, page, limit: 20 });
   const new_button = may("billing_models:write") && (
     <LinkButton kind="primary" icon="plus" href={`${BASE}/billing-models/new`}>
       New billing model

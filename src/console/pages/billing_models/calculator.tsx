@@ -10,7 +10,8 @@ import { BillLines } from "../../ui/bill_lines.tsx";
 import { Curve } from "../../ui/curve.tsx";
 import { Pick } from "../../ui/picker.tsx";
 import { FailureNotice, Skeleton } from "../../ui/states.tsx";
-import { listMeters, quoteBillingModel, SUBSCRIPTIONS } from "./calls.ts";
+import { METERS, SUBSCRIPTIONS } from "../../ui/sources.ts";
+import { quoteBillingModel } from "./calls.ts";
 
 type Rated = Static<typeof Quote>;
 /** A charge as far as quantities are put in for it; one that is typed may have neither. */
@@ -34,7 +35,7 @@ interface Counted {
 /** Units in; lines, total and a curve out, rated by the service. */
 export function Calculator({ model, charges, type }: CalculatorProps) {
   const meters = useAnswer(
-    listMeters,
+    METERS.from,
     charges.some(({ meter_id }) => typeof meter_id === "number") ? { page: 1, limit: 100 } : null,
   );
   const [units, setUnits] = useState("1000");

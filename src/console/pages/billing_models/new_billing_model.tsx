@@ -10,7 +10,8 @@ import { Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await } from "../../ui/states.tsx";
 import { Calculator } from "./calculator.tsx";
-import { createBillingModel, getBillingModel, listMeters } from "./calls.ts";
+import { BILLING_MODELS, METERS } from "../../ui/sources.ts";
+import { createBillingModel } from "./calls.ts";
 import { ChargeRows } from "./charge_rows.tsx";
 import { bodyOf, type Draft, draftOf, EXAMPLES, PRICE_LABELS, TYPE_TEXTS, typeOf } from "./draft.ts";
 import { TierRows } from "./tier_rows.tsx";
@@ -18,7 +19,7 @@ import { TierRows } from "./tier_rows.tsx";
 /** A new billing model: typed, and rated as one types. */
 export function NewBillingModelPage() {
   const { values } = useQuery();
-  const from = useAnswer(getBillingModel, values.from === undefined ? null : { id: values.from });
+  const from = useAnswer(BILLING_MODELS.one, values.from === undefined ? null : { id: values.from });
   const [example, setExample] = useState<number>();
   return (
     <Page
@@ -166,7 +167,7 @@ function CreditFields({ form, unit }: { form: FormState; unit: string }) {
 }
 
 function MoreSections({ form, unit }: { form: FormState; unit: string }) {
-  const meters = useAnswer(listMeters, { page: 1, limit: 100 });
+  const meters = useAnswer(METERS.from, { page: 1, limit: 100 });
   const commitment = within(form, "commitment");
   return (
     <details>

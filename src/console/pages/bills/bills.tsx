@@ -14,7 +14,8 @@ import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { number } from "../../text/number.ts";
 import { date, period } from "../../text/time.ts";
-import { CLIENTS, listBills } from "./calls.ts";
+import { CLIENTS } from "../../ui/sources.ts";
+import { listBills } from "./calls.ts";
 
 const KINDS = Object.entries(RECORD_KIND_NAMES).map(([value, label]) => ({ value, label }));
 

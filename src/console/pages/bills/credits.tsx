@@ -10,7 +10,8 @@ import { useQuery } from "../../ui/query.ts";
 import { PickFilter } from "../../ui/picker.tsx";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
-import { CLIENTS, listCredits } from "./calls.ts";
+import { CLIENTS } from "../../ui/sources.ts";
+import { listCredits } from "./calls.ts";
 
 const columns: Column<Received<CreditRow>>[] = [
   {

@@ -5,14 +5,10 @@ import type { Nothing } from "../../../core/schema.ts";
 import type { Client } from "../../../tenancy/clients/model.ts";
 import { get, list, post, put, remove } from "../../api/call.ts";
 
-export const listClients = list<typeof Client>("/clients", "Client");
-export const getClient = get<typeof ClientDetail>("/clients/:id", "ClientDetail");
-export const createClient = post<typeof Client>("/clients", "Client");
-export const updateClient = put<typeof Client>("/clients/:id", "Client");
-export const deleteClient = remove<typeof Nothing>("/clients/:id", "Nothing");
-export const getBillingProfile = get<typeof BillingProfile>("/clients/:id/billing-profile", "BillingProfile");
-export const saveBillingProfile = put<typeof BillingProfile>(
-  "/clients/:id/billing-profile",
-  "BillingProfile",
-);
-export const listBills = list<typeof BillingRecord>("/billing-records", "BillingRecord");
+export const getClient = get<typeof ClientDetail>("/clients/:id");
+export const createClient = post<typeof Client>("/clients");
+export const updateClient = put<typeof Client>("/clients/:id");
+export const deleteClient = remove<typeof Nothing>("/clients/:id");
+export const getBillingProfile = get<typeof BillingProfile>("/clients/:id/billing-profile");
+export const saveBillingProfile = put<typeof BillingProfile>("/clients/:id/billing-profile");
+export const listBills = list<typeof BillingRecord>("/billing-records");

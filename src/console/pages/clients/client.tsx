@@ -9,9 +9,9 @@ import { company, may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { date, period } from "../../text/time.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { DecimalField, TextField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { RECORD_KIND_NAMES } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await, Empty } from "../../ui/states.tsx";
@@ -70,18 +70,16 @@ function ClientActs({ of }: { of: Detail }) {
         Delete
       </Button>
       {open === "edit" && (
-        <Dialog title={`Rename ${of.name}`} onClose={close}>
-          <Form
-            schema="CreateClient"
-            act="Save"
-            initial={{ name: of.name }}
-            onCancel={close}
-            onDone={close}
-            submit={(values, key) => write(updateClient, { ...values, id: of.id }, { key })}
-          >
-            {(form) => <TextField form={form} name="name" label="Name" />}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Rename ${of.name}`}
+          onClose={close}
+          schema="CreateClient"
+          act="Save"
+          initial={{ name: of.name }}
+          submit={(values, key) => write(updateClient, { ...values, id: of.id }, { key })}
+        >
+          {(form) => <TextField form={form} name="name" label="Name" />}
+        </FormDialog>
       )}
       {open === "delete" && (
         <Confirm
@@ -211,34 +209,32 @@ function Profile({ client_id }: { client_id: number }) {
               ]}
             />
             {is_open && (
-              <Dialog title="How it is billed" onClose={close}>
-                <Form
-                  schema="SaveBillingProfile"
-                  act="Save"
-                  initial={{ interim_at, currency: interim_at === null ? company.value.currency : currency }}
-                  onCancel={close}
-                  onDone={close}
-                  submit={({ interim_at: amount = null, currency: in_currency }, key) =>
-                    write(
-                      saveBillingProfile,
-                      { id: client_id, interim_at: amount, currency: in_currency },
-                      { key },
-                    )
-                  }
-                >
-                  {(form) => (
-                    <>
-                      <DecimalField
-                        form={form}
-                        name="interim_at"
-                        label="Bill usage at once when it has cost"
-                        help="Left empty: usage is billed when its period ends."
-                      />
-                      <TextField form={form} name="currency" label="Currency" />
-                    </>
-                  )}
-                </Form>
-              </Dialog>
+              <FormDialog
+                title="How it is billed"
+                onClose={close}
+                schema="SaveBillingProfile"
+                act="Save"
+                initial={{ interim_at, currency: interim_at === null ? company.value.currency : currency }}
+                submit={({ interim_at: amount = null, currency: in_currency }, key) =>
+                  write(
+                    saveBillingProfile,
+                    { id: client_id, interim_at: amount, currency: in_currency },
+                    { key },
+                  )
+                }
+              >
+                {(form) => (
+                  <>
+                    <DecimalField
+                      form={form}
+                      name="interim_at"
+                      label="Bill usage at once when it has cost"
+                      help="Left empty: usage is billed when its period ends."
+                    />
+                    <TextField form={form} name="currency" label="Currency" />
+                  </>
+                )}
+              </FormDialog>
             )}
           </>
         )}

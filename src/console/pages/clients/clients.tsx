@@ -2,19 +2,19 @@ import { useLocation } from "preact-iso";
 import type { Client } from "../../../tenancy/clients/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
-import { may } from "../../app/session.ts";
 import { date } from "../../text/time.ts";
-import { Button } from "../../ui/button.tsx";
+import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Form } from "../../ui/form.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { createClient, listClients } from "./calls.ts";
+import { CLIENTS } from "../../ui/sources.ts";
+import { createClient } from "./calls.ts";
 
 const columns: Column<Client>[] = [
   { title: "Name", sort: "name", cell: ({ id, name }) => <a href={`${BASE}/clients/${id}`}>{name}</a> },
@@ -26,19 +26,14 @@ const columns: Column<Client>[] = [
 export function ClientsPage() {
   const query = useQuery();
   const { route } = useLocation();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New client", "clients:write");
   const input = query.input(["search"]);
-  const clients = useAnswer(listClients, input);
-  const new_button = may("clients:write") && (
-    <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-      New client
-    </Button>
-  );
+  const clients = useAnswer(CLIENTS.from, input);
   return (
     <Page
       title="Clients"
       intro="Companies that you bill. Each has subscriptions, bills and users of its own."
-      actions={new_button}
+      actions={creation.button}
     >
       <Section title="All clients">
         <Filters query={query}>
@@ -50,11 +45,11 @@ export function ClientsPage() {
           columns={columns}
           keyOf={({ id }) => id}
           query={query}
-          csv={{ to: listClients, input }}
+          csv={{ to: CLIENTS.from, input }}
           empty={
             <Empty
               title="No clients yet"
-              action={may("clients:write") && <Button onClick={creation.open}>New client</Button>}
+              action={creation.first}
               curl={`curl ${location.origin}/api/v1/clients -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" -d '{"name": "Acme"}'`}
             >
               A client is whom you bill: it has subscriptions, and users who see their own usage and bills.

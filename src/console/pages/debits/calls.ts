@@ -10,52 +10,40 @@ import type { Nothing } from "../../../core/schema.ts";
 import { get, list, post, put, remove } from "../../api/call.ts";
 import type { Source } from "../../ui/picker.tsx";
 
-export const listMandates = list<typeof Mandate>("/emandate/mandates", "Mandate");
-export const getMandate = get<typeof MandateDetail>("/emandate/mandates/:id", "MandateDetail");
-export const createMandate = post<typeof Mandate>("/emandate/mandates", "Mandate");
-export const authorizeMandate = post<typeof Mandate>("/emandate/mandates/:id/authorize", "Mandate");
-export const suspendMandate = post<typeof Mandate>("/emandate/mandates/:id/suspend", "Mandate");
-export const resumeMandate = post<typeof Mandate>("/emandate/mandates/:id/resume", "Mandate");
-export const cancelMandate = post<typeof Mandate>("/emandate/mandates/:id/cancel", "Mandate");
-export const terminateMandate = post<typeof Mandate>("/emandate/mandates/:id/terminate", "Mandate");
-export const withdrawRequest = post<typeof Mandate>("/emandate/mandates/:id/withdraw", "Mandate");
-export const amendMandate = post<typeof Mandate>("/emandate/mandates/:id/amend", "Mandate");
-export const previewAmendment = get<typeof AmendmentPreview>(
-  "/emandate/mandates/:id/amend/preview",
-  "AmendmentPreview",
-);
+export const listMandates = list<typeof Mandate>("/emandate/mandates");
+export const getMandate = get<typeof MandateDetail>("/emandate/mandates/:id");
+export const createMandate = post<typeof Mandate>("/emandate/mandates");
+export const authorizeMandate = post<typeof Mandate>("/emandate/mandates/:id/authorize");
+export const suspendMandate = post<typeof Mandate>("/emandate/mandates/:id/suspend");
+export const resumeMandate = post<typeof Mandate>("/emandate/mandates/:id/resume");
+export const cancelMandate = post<typeof Mandate>("/emandate/mandates/:id/cancel");
+export const terminateMandate = post<typeof Mandate>("/emandate/mandates/:id/terminate");
+export const withdrawRequest = post<typeof Mandate>("/emandate/mandates/:id/withdraw");
+export const amendMandate = post<typeof Mandate>("/emandate/mandates/:id/amend");
+export const previewAmendment = get<typeof AmendmentPreview>("/emandate/mandates/:id/amend/preview");
 
-export const listPayments = list<typeof MandatePayment>("/emandate/payments", "MandatePayment");
-export const getPayment = get<typeof MandatePaymentDetail>("/emandate/payments/:id", "MandatePaymentDetail");
-export const createPayment = post<typeof MandatePaymentDetail>(
-  "/emandate/mandates/:id/payments",
-  "MandatePaymentDetail",
-);
-export const retryPayment = post<typeof MandatePaymentDetail>(
-  "/emandate/payments/:id/retry",
-  "MandatePaymentDetail",
-);
-export const cancelPayment = post<typeof MandatePaymentDetail>(
-  "/emandate/payments/:id/cancel",
-  "MandatePaymentDetail",
-);
+export const listPayments = list<typeof MandatePayment>("/emandate/payments");
+export const getPayment = get<typeof MandatePaymentDetail>("/emandate/payments/:id");
+export const createPayment = post<typeof MandatePaymentDetail>("/emandate/mandates/:id/payments");
+export const retryPayment = post<typeof MandatePaymentDetail>("/emandate/payments/:id/retry");
+export const cancelPayment = post<typeof MandatePaymentDetail>("/emandate/payments/:id/cancel");
 
-export const listCollections = list<typeof CollectionRun>("/emandate/collections", "CollectionRun");
-export const runCollection = post<typeof CollectionRun>("/emandate/collections/run", "CollectionRun");
-export const listFlags = list<typeof MandateFlag>("/emandate/flags", "MandateFlag");
-export const resolveFlag = post<typeof MandateFlag>("/emandate/flags/:id/resolve", "MandateFlag");
+export const listCollections = list<typeof CollectionRun>("/emandate/collections");
+export const runCollection = post<typeof CollectionRun>("/emandate/collections/run");
+export const listFlags = list<typeof MandateFlag>("/emandate/flags");
+export const resolveFlag = post<typeof MandateFlag>("/emandate/flags/:id/resolve");
 
-export const listCustomers = list<typeof EmandateCustomer>("/emandate/customers", "EmandateCustomer");
-export const listProducts = list<typeof EmandateProduct>("/emandate/products", "EmandateProduct");
-export const createProduct = post<typeof EmandateProduct>("/emandate/products", "EmandateProduct");
-export const updateProduct = put<typeof EmandateProduct>("/emandate/products/:id", "EmandateProduct");
-export const deleteProduct = remove<typeof Nothing>("/emandate/products/:id", "Nothing");
-export const getConfig = get<typeof MerchantConfig>("/emandate/config", "MerchantConfig");
-export const updateConfig = put<typeof MerchantConfig>("/emandate/config", "MerchantConfig");
-export const runScenario = post<typeof RanScenario>("/emandate/simulator/scenarios/:name/run", "RanScenario");
+export const listCustomers = list<typeof EmandateCustomer>("/emandate/customers");
+export const listProducts = list<typeof EmandateProduct>("/emandate/products");
+export const createProduct = post<typeof EmandateProduct>("/emandate/products");
+export const updateProduct = put<typeof EmandateProduct>("/emandate/products/:id");
+export const deleteProduct = remove<typeof Nothing>("/emandate/products/:id");
+export const getConfig = get<typeof MerchantConfig>("/emandate/config");
+export const updateConfig = put<typeof MerchantConfig>("/emandate/config");
+export const runScenario = post<typeof RanScenario>("/emandate/simulator/scenarios/:name/run");
 
 export const PRODUCTS: Source<EmandateProduct> = {
   from: listProducts,
-  one: get<typeof EmandateProduct>("/emandate/products/:id", "EmandateProduct"),
+  one: get<typeof EmandateProduct>("/emandate/products/:id"),
   nameOf: ({ product_name }) => product_name,
 };

@@ -4,10 +4,9 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { TextAreaField } from "../../ui/fields.tsx";
 import { Filters, SelectFilter } from "../../ui/filters.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
@@ -79,17 +78,15 @@ export function FlagsPage() {
         />
       </Section>
       {open && (
-        <Dialog title={`Resolve: ${words(open.reason)}`} onClose={close}>
-          <Form
-            schema="ResolveMandateFlag"
-            act="Resolve"
-            onCancel={close}
-            onDone={close}
-            submit={(values, key) => write(resolveFlag, { ...values, id: open.id }, { key })}
-          >
-            {(form) => <TextAreaField form={form} name="note" label="What was done" rows={3} help={null} />}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Resolve: ${words(open.reason)}`}
+          onClose={close}
+          schema="ResolveMandateFlag"
+          act="Resolve"
+          submit={(values, key) => write(resolveFlag, { ...values, id: open.id }, { key })}
+        >
+          {(form) => <TextAreaField form={form} name="note" label="What was done" rows={3} help={null} />}
+        </FormDialog>
       )}
     </Page>
   );

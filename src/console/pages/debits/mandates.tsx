@@ -2,9 +2,8 @@ import { useLocation } from "preact-iso";
 import type { Mandate } from "../../../emandate/mandates/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
-import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
-import { Button } from "../../ui/button.tsx";
+import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { DecimalField, SelectField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
@@ -12,7 +11,7 @@ import { Form } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -42,20 +41,13 @@ const columns: Column<Mandate>[] = [
 /** Permissions of customers' banks to debit them. */
 export function MandatesPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New mandate", "emandate:write");
   const mandates = useAnswer(listMandates, query.input(["search", "status", "customer_id"]));
-  const can_write = may("emandate:write");
   return (
     <Page
       title="Mandates"
       intro="A bank's permission to debit a customer. What is due is collected every 15 minutes, each period once."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New mandate
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <DebitTabs at="/debits/mandates" />
       <Section title="All mandates">
@@ -70,16 +62,13 @@ export function MandatesPage() {
           keyOf={({ id }) => id}
           query={query}
           empty={
-            <Empty
-              title="No mandates yet"
-              action={can_write && <Button onClick={creation.open}>New mandate</Button>}
-            >
+            <Empty title="No mandates yet" action={creation.first}>
               The customer authorises it once, at the bank's own page.
             </Empty>
           }
         />
       </Section>
-      {creation.is_open && can_write && <NewMandate onClose={creation.close} />}
+      {creation.is_open && <NewMandate onClose={creation.close} />}
     </Page>
   );
 }

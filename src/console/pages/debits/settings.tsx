@@ -16,7 +16,7 @@ import {
   TextAreaField,
   TextField,
 } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { Form, FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
@@ -113,44 +113,42 @@ function Products() {
 
 function ProductDialog({ of, onClose }: { of?: EmandateProduct; onClose: () => void }) {
   return (
-    <Dialog title={of === undefined ? "New product" : `Edit ${of.product_name}`} onClose={onClose}>
-      <Form
-        schema={of === undefined ? "CreateEmandateProduct" : "EmandateProductChange"}
-        act="Save"
-        initial={
-          of === undefined
-            ? { frequency: "Monthly", max_no_debit: "1" }
-            : {
-                product_code: of.product_code,
-                product_name: of.product_name,
-                max_amount: of.max_amount,
-                max_no_debit: of.max_no_debit,
-                frequency: of.frequency,
-                is_active: of.is_active,
-              }
-        }
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) =>
-          of === undefined
-            ? write(createProduct, values, { key })
-            : write(updateProduct, { ...values, id: of.id }, { key })
-        }
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="product_name" label="Name" help={null} />
-            <TextField form={form} name="product_code" label="Code" />
-            <DecimalField form={form} name="max_amount" label="At most" unit="MYR" help={null} />
-            <div class="field-row">
-              <SelectField form={form} name="frequency" label="How often" choices={FREQUENCIES} help={null} />
-              <TextField form={form} name="max_no_debit" label="Debits in such a period" help={null} />
-            </div>
-            {of !== undefined && <CheckField form={form} name="is_active" label="Offered for new mandates" />}
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={of === undefined ? "New product" : `Edit ${of.product_name}`}
+      onClose={onClose}
+      schema={of === undefined ? "CreateEmandateProduct" : "EmandateProductChange"}
+      act="Save"
+      initial={
+        of === undefined
+          ? { frequency: "Monthly", max_no_debit: "1" }
+          : {
+              product_code: of.product_code,
+              product_name: of.product_name,
+              max_amount: of.max_amount,
+              max_no_debit: of.max_no_debit,
+              frequency: of.frequency,
+              is_active: of.is_active,
+            }
+      }
+      submit={(values, key) =>
+        of === undefined
+          ? write(createProduct, values, { key })
+          : write(updateProduct, { ...values, id: of.id }, { key })
+      }
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="product_name" label="Name" help={null} />
+          <TextField form={form} name="product_code" label="Code" />
+          <DecimalField form={form} name="max_amount" label="At most" unit="MYR" help={null} />
+          <div class="field-row">
+            <SelectField form={form} name="frequency" label="How often" choices={FREQUENCIES} help={null} />
+            <TextField form={form} name="max_no_debit" label="Debits in such a period" help={null} />
+          </div>
+          {of !== undefined && <CheckField form={form} name="is_active" label="Offered for new mandates" />}
+        </>
+      )}
+    </FormDialog>
   );
 }
 

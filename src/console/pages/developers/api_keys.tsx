@@ -2,14 +2,15 @@ import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../access/api_keys/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
-import { Button, CopyButton } from "../../ui/button.tsx";
-import { Confirm, Dialog, SecretOnce } from "../../ui/dialog.tsx";
+import { CopyButton } from "../../ui/button.tsx";
+import { useCreation } from "../../ui/creation.tsx";
+import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
 import { NumberField, SelectField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -70,7 +71,7 @@ interface Shown {
 /** Credentials of programs. */
 export function ApiKeysPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New key", "api_keys:write");
   const keys = useAnswer(listApiKeys, query.input(["search", "role", "environment", "revoked"]));
   const [open, setOpen] = useState<{ kind: "rotate" | "revoke"; of: ApiKey }>();
   const [shown, setShown] = useState<Shown>();
@@ -87,13 +88,7 @@ export function ApiKeysPage() {
     <Page
       title="API keys"
       intro="Credentials of programs, each for one purpose. A program exchanges its key for tokens of an hour."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New key
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <DeveloperTabs at="/developers/api-keys" />
       <Section title="All keys">
@@ -117,7 +112,7 @@ export function ApiKeysPage() {
           keyOf={({ id }) => id}
           query={query}
           empty={
-            <Empty title="No keys yet" action={can_write && <Button onClick={creation.open}>New key</Button>}>
+            <Empty title="No keys yet" action={creation.first}>
               What measures usage takes one for the role ingest.
             </Empty>
           }
@@ -127,21 +122,17 @@ export function ApiKeysPage() {
       <Addresses />
       {creation.is_open && <NewKey onMade={setShown} onClose={creation.close} />}
       {open?.kind === "rotate" && (
-        <Dialog title={`New secret for ${open.of.name}`} onClose={close}>
-          <Form
-            schema="ApiKeyRotation"
-            act="Make a new secret"
-            onCancel={close}
-            onDone={close}
-            submit={async (values, key) =>
-              setShown((await write(rotateApiKey, { ...values, id: open.of.id }, { key })).data)
-            }
-          >
-            {(form) => (
-              <NumberField form={form} name="grace_hours" label="Hours for which the old one works" />
-            )}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`New secret for ${open.of.name}`}
+          onClose={close}
+          schema="ApiKeyRotation"
+          act="Make a new secret"
+          submit={async (values, key) =>
+            setShown((await write(rotateApiKey, { ...values, id: open.of.id }, { key })).data)
+          }
+        >
+          {(form) => <NumberField form={form} name="grace_hours" label="Hours for which the old one works" />}
+        </FormDialog>
       )}
       {open?.kind === "revoke" && (
         <Confirm
@@ -180,32 +171,30 @@ function Addresses() {
 
 function NewKey({ onMade, onClose }: { onMade: (made: Shown) => void; onClose: () => void }) {
   return (
-    <Dialog title="New key" onClose={onClose}>
-      <Form
-        schema="CreateApiKey"
-        act="Make key"
-        initial={{ role: "ingest", environment: "production" }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={async (values, key) => onMade((await write(createApiKey, values, { key })).data)}
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="name" label="Name" help={null} />
-            <SelectField form={form} name="role" label="For" choices={ROLES} help={null} />
-            <SelectField
-              form={form}
-              name="environment"
-              label="Environment"
-              help="Of loans; usage is of one."
-              choices={[
-                { value: "production", label: "production" },
-                { value: "staging", label: "staging" },
-              ]}
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New key"
+      onClose={onClose}
+      schema="CreateApiKey"
+      act="Make key"
+      initial={{ role: "ingest", environment: "production" }}
+      submit={async (values, key) => onMade((await write(createApiKey, values, { key })).data)}
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="name" label="Name" help={null} />
+          <SelectField form={form} name="role" label="For" choices={ROLES} help={null} />
+          <SelectField
+            form={form}
+            name="environment"
+            label="Environment"
+            help="Of loans; usage is of one."
+            choices={[
+              { value: "production", label: "production" },
+              { value: "staging", label: "staging" },
+            ]}
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -7,26 +7,23 @@ import type { Event } from "../../../webhooks/events/model.ts";
 import { get, list, post, put, remove } from "../../api/call.ts";
 import type { Source } from "../../ui/picker.tsx";
 
-export const listWebhooks = list<typeof WebhookDetail>("/webhooks", "WebhookDetail");
-export const createWebhook = post<typeof WebhookWithSecret>("/webhooks", "WebhookWithSecret");
-export const updateWebhook = put<typeof Webhook>("/webhooks/:id", "Webhook");
-export const deleteWebhook = remove<typeof Nothing>("/webhooks/:id", "Nothing");
-export const rotateSecret = post<typeof WebhookWithSecret>(
-  "/webhooks/:id/rotate-secret",
-  "WebhookWithSecret",
-);
-export const testWebhook = post<typeof WebhookLog>("/webhooks/:id/test", "WebhookLog");
-export const listDeliveries = list<typeof WebhookLog>("/webhook-logs", "WebhookLog");
-export const redeliver = post<typeof WebhookLog>("/webhook-logs/:id/redeliver", "WebhookLog");
-export const listEvents = list<typeof Event>("/events", "Event");
+export const listWebhooks = list<typeof WebhookDetail>("/webhooks");
+export const createWebhook = post<typeof WebhookWithSecret>("/webhooks");
+export const updateWebhook = put<typeof Webhook>("/webhooks/:id");
+export const deleteWebhook = remove<typeof Nothing>("/webhooks/:id");
+export const rotateSecret = post<typeof WebhookWithSecret>("/webhooks/:id/rotate-secret");
+export const testWebhook = post<typeof WebhookLog>("/webhooks/:id/test");
+export const listDeliveries = list<typeof WebhookLog>("/webhook-logs");
+export const redeliver = post<typeof WebhookLog>("/webhook-logs/:id/redeliver");
+export const listEvents = list<typeof Event>("/events");
 
-export const listApiKeys = list<typeof ApiKey>("/api-keys", "ApiKey");
-export const createApiKey = post<typeof ApiKeyWithSecret>("/api-keys", "ApiKeyWithSecret");
-export const rotateApiKey = post<typeof ApiKeyWithSecret>("/api-keys/:id/rotate", "ApiKeyWithSecret");
-export const revokeApiKey = remove<typeof Nothing>("/api-keys/:id", "Nothing");
+export const listApiKeys = list<typeof ApiKey>("/api-keys");
+export const createApiKey = post<typeof ApiKeyWithSecret>("/api-keys");
+export const rotateApiKey = post<typeof ApiKeyWithSecret>("/api-keys/:id/rotate");
+export const revokeApiKey = remove<typeof Nothing>("/api-keys/:id");
 
 export const WEBHOOKS: Source<Static<typeof WebhookDetail>> = {
-  from: list<typeof WebhookDetail>("/webhooks", "WebhookDetail"),
-  one: get<typeof WebhookDetail>("/webhooks/:id", "WebhookDetail"),
+  from: list<typeof WebhookDetail>("/webhooks"),
+  one: get<typeof WebhookDetail>("/webhooks/:id"),
   nameOf: ({ url }) => url,
 };

@@ -3,14 +3,14 @@ import type { Webhook } from "../../../webhooks/endpoints/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog, SecretOnce } from "../../ui/dialog.tsx";
+import { useCreation } from "../../ui/creation.tsx";
+import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
 import { TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { say } from "../../ui/toast.tsx";
@@ -60,7 +60,7 @@ async function switchTo(
 /** Endpoints that are told what happens. */
 export function WebhooksPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New webhook", "webhooks:write");
   const webhooks = useAnswer(listWebhooks, query.input(["search"]));
   const [open, setOpen] = useState<Open>();
   const [secret, setSecret] = useState<string>();
@@ -90,13 +90,7 @@ export function WebhooksPage() {
     <Page
       title="Webhooks"
       intro="Addresses of your programs that are told what happens, signed by the Standard Webhooks specification and repeated for three days."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New webhook
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <DeveloperTabs at="/developers/webhooks" />
       <Section title="All webhooks">
@@ -110,10 +104,7 @@ export function WebhooksPage() {
           keyOf={({ id }) => id}
           query={query}
           empty={
-            <Empty
-              title="No webhooks yet"
-              action={can_write && <Button onClick={creation.open}>New webhook</Button>}
-            >
+            <Empty title="No webhooks yet" action={creation.first}>
               Bills, plan changes, debits, applications, alerts: as they happen.
             </Empty>
           }
@@ -172,35 +163,33 @@ function WebhookDialog({
   onClose: () => void;
 }) {
   return (
-    <Dialog title={of === undefined ? "New webhook" : "Edit webhook"} onClose={onClose}>
-      <Form
-        schema={of === undefined ? "CreateWebhook" : "WebhookChange"}
-        act={of === undefined ? "Add webhook" : "Save"}
-        initial={
-          of === undefined
-            ? { event_types: ["*"] }
-            : { url: of.url, event_types: of.event_types, description: of.description }
-        }
-        onCancel={onClose}
-        onDone={onClose}
-        submit={async (values, key) => {
-          if (of === undefined) onSecret((await write(createWebhook, values, { key })).data.secret);
-          else await write(updateWebhook, { ...values, id: of.id }, { key });
-        }}
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="url" label="Address" type="url" placeholder="https://" />
-            <TagsField
-              form={form}
-              name="event_types"
-              label="Events"
-              help="Such as *, subscription.*, billing_record.created. Enter adds one."
-            />
-            <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={of === undefined ? "New webhook" : "Edit webhook"}
+      onClose={onClose}
+      schema={of === undefined ? "CreateWebhook" : "WebhookChange"}
+      act={of === undefined ? "Add webhook" : "Save"}
+      initial={
+        of === undefined
+          ? { event_types: ["*"] }
+          : { url: of.url, event_types: of.event_types, description: of.description }
+      }
+      submit={async (values, key) => {
+        if (of === undefined) onSecret((await write(createWebhook, values, { key })).data.secret);
+        else await write(updateWebhook, { ...values, id: of.id }, { key });
+      }}
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="url" label="Address" type="url" placeholder="https://" />
+          <TagsField
+            form={form}
+            name="event_types"
+            label="Events"
+            help="Such as *, subscription.*, billing_record.created. Enter adds one."
+          />
+          <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
+        </>
+      )}
+    </FormDialog>
   );
 }

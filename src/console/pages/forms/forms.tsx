@@ -12,7 +12,8 @@ import { RecordLink } from "../../ui/record_link.tsx";
 import { Await, Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { CLIENTS, getForm, listForms } from "./calls.ts";
+import { CLIENTS } from "../../ui/sources.ts";
+import { getForm, listForms } from "./calls.ts";
 import { FormPreview } from "./preview.tsx";
 
 const columns: Column<FormConfig>[] = [

@@ -5,17 +5,18 @@ import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { useCreation } from "../../ui/creation.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { SelectField, TagsField, TextField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
-import { createAlert, deleteAlert, listAlerts, listFeatures, METERS, updateAlert } from "./calls.ts";
+import { METERS } from "../../ui/sources.ts";
+import { createAlert, deleteAlert, listAlerts, listFeatures, updateAlert } from "./calls.ts";
 
 const KINDS = [
   { value: "usage", label: "usage: units of the billing period" },
@@ -64,7 +65,7 @@ const columns: Column<Alert>[] = [
 /** What somebody wants to be told of. */
 export function AlertsPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New alert", "entitlements:write");
   const alerts = useAnswer(listAlerts, query.input([]));
   const [deleting, setDeleting] = useState<Alert>();
   const [editing, setEditing] = useState<Alert>();
@@ -79,13 +80,7 @@ export function AlertsPage() {
     <Page
       title="Alerts"
       intro="Thresholds on usage, running charges, their forecast or a share of limits. Each is told once a window, by the event alert.reached, within seconds."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New alert
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Section title="All alerts">
         <ListTable
@@ -95,10 +90,7 @@ export function AlertsPage() {
           keyOf={({ id }) => id}
           query={query}
           empty={
-            <Empty
-              title="No alerts yet"
-              action={can_write && <Button onClick={creation.open}>New alert</Button>}
-            >
+            <Empty title="No alerts yet" action={creation.first}>
               Webhooks carry them to your programs.
             </Empty>
           }
@@ -107,28 +99,21 @@ export function AlertsPage() {
       </Section>
       {creation.is_open && <NewAlert onClose={creation.close} />}
       {editing && (
-        <Dialog title={`Edit ${editing.name}`} onClose={() => setEditing(undefined)}>
-          <Form
-            schema="UpdateAlert"
-            act="Save"
-            initial={{ name: editing.name, thresholds: editing.thresholds }}
-            onCancel={() => setEditing(undefined)}
-            onDone={() => setEditing(undefined)}
-            submit={(values, key) => write(updateAlert, { ...values, id: editing.id }, { key })}
-          >
-            {(form) => (
-              <>
-                <TextField form={form} name="name" label="Name" help={null} />
-                <TagsField
-                  form={form}
-                  name="thresholds"
-                  label="Thresholds"
-                  help="Ascending. Enter adds one."
-                />
-              </>
-            )}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Edit ${editing.name}`}
+          onClose={() => setEditing(undefined)}
+          schema="UpdateAlert"
+          act="Save"
+          initial={{ name: editing.name, thresholds: editing.thresholds }}
+          submit={(values, key) => write(updateAlert, { ...values, id: editing.id }, { key })}
+        >
+          {(form) => (
+            <>
+              <TextField form={form} name="name" label="Name" help={null} />
+              <TagsField form={form} name="thresholds" label="Thresholds" help="Ascending. Enter adds one." />
+            </>
+          )}
+        </FormDialog>
       )}
       {deleting && (
         <Confirm
@@ -147,59 +132,57 @@ export function AlertsPage() {
 function NewAlert({ onClose }: { onClose: () => void }) {
   const features = useAnswer(listFeatures, { page: 1, limit: 100 });
   return (
-    <Dialog title="New alert" onClose={onClose}>
-      <Form
-        schema="CreateAlert"
-        act="Add alert"
-        initial={{ on: "spend", thresholds: [] }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) => write(createAlert, values, { key })}
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="name" label="Name" help={null} />
-            <SelectField form={form} name="on" label="On" choices={KINDS} help={null} />
-            {form.values.on === "limit" && (
-              <SelectField
-                form={form}
-                name="feature"
-                label="Feature"
-                help={null}
-                none="Choose a feature"
-                choices={(features.answer?.data ?? []).map(({ code, name }) => ({
-                  value: code,
-                  label: name,
-                }))}
-              />
-            )}
-            {form.values.on === "usage" && (
-              <PickField
-                form={form}
-                name="meter_id"
-                label="Counts by"
-                source={METERS}
-                help="Left empty: all usage."
-              />
-            )}
-            {(form.values.on === "spend" || form.values.on === "forecast") && (
-              <TextField
-                form={form}
-                name="currency"
-                label="Currency"
-                help="Left empty: each subscription in its own."
-              />
-            )}
-            <TagsField
+    <FormDialog
+      title="New alert"
+      onClose={onClose}
+      schema="CreateAlert"
+      act="Add alert"
+      initial={{ on: "spend", thresholds: [] }}
+      submit={(values, key) => write(createAlert, values, { key })}
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="name" label="Name" help={null} />
+          <SelectField form={form} name="on" label="On" choices={KINDS} help={null} />
+          {form.values.on === "limit" && (
+            <SelectField
               form={form}
-              name="thresholds"
-              label="Thresholds"
-              help="Ascending. Enter adds one."
-              placeholder="80"
+              name="feature"
+              label="Feature"
+              help={null}
+              none="Choose a feature"
+              choices={(features.answer?.data ?? []).map(({ code, name }) => ({
+                value: code,
+                label: name,
+              }))}
             />
-          </>
-        )}
-      </Form>
-    </Dialog>
+          )}
+          {form.values.on === "usage" && (
+            <PickField
+              form={form}
+              name="meter_id"
+              label="Counts by"
+              source={METERS}
+              help="Left empty: all usage."
+            />
+          )}
+          {(form.values.on === "spend" || form.values.on === "forecast") && (
+            <TextField
+              form={form}
+              name="currency"
+              label="Currency"
+              help="Left empty: each subscription in its own."
+            />
+          )}
+          <TagsField
+            form={form}
+            name="thresholds"
+            label="Thresholds"
+            help="Ascending. Enter adds one."
+            placeholder="80"
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -3,18 +3,19 @@ import type { Feature } from "../../../billing/features/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { useCreation } from "../../ui/creation.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { SelectField, TextAreaField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
-import { createFeature, deleteFeature, listFeatures, METERS, updateFeature } from "./calls.ts";
+import { METERS } from "../../ui/sources.ts";
+import { createFeature, deleteFeature, listFeatures, updateFeature } from "./calls.ts";
 
 const KINDS = [
   { value: "limit", label: "limit: so much of what a meter counts" },
@@ -50,7 +51,7 @@ const columns: Column<Feature>[] = [
 /** What plans grant. */
 export function FeaturesPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New feature", "entitlements:write");
   const features = useAnswer(listFeatures, query.input(["search"]));
   const [open, setOpen] = useState<{ kind: "edit" | "delete"; of: Feature }>();
   const close = () => setOpen(undefined);
@@ -65,13 +66,7 @@ export function FeaturesPage() {
     <Page
       title="Features"
       intro="What billing models and add-ons grant, and what a gateway asks about before each call."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New feature
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Section title="All features">
         <Filters query={query}>
@@ -84,10 +79,7 @@ export function FeaturesPage() {
           keyOf={({ id }) => id}
           query={query}
           empty={
-            <Empty
-              title="No features yet"
-              action={can_write && <Button onClick={creation.open}>New feature</Button>}
-            >
+            <Empty title="No features yet" action={creation.first}>
               A limit on tokens, single sign-on, a tier of support.
             </Empty>
           }
@@ -120,41 +112,39 @@ export function FeaturesPage() {
 
 function FeatureDialog({ of, onClose }: { of?: Feature; onClose: () => void }) {
   return (
-    <Dialog title={of === undefined ? "New feature" : `Edit ${of.name}`} onClose={onClose}>
-      <Form
-        schema={of === undefined ? "CreateFeature" : "UpdateFeature"}
-        act={of === undefined ? "Add feature" : "Save"}
-        initial={of === undefined ? { kind: "limit" } : { name: of.name, description: of.description }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) =>
-          of === undefined
-            ? write(createFeature, values, { key })
-            : write(updateFeature, { ...values, id: of.id }, { key })
-        }
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="name" label="Name" help={null} />
-            {of === undefined && (
-              <>
-                <TextField form={form} name="code" label="Code" placeholder="output_tokens" />
-                <SelectField form={form} name="kind" label="Kind" choices={KINDS} help={null} />
-                {form.values.kind === "limit" && (
-                  <PickField
-                    form={form}
-                    name="meter_id"
-                    label="Counts by"
-                    source={METERS}
-                    help="Left empty: all usage."
-                  />
-                )}
-              </>
-            )}
-            <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={of === undefined ? "New feature" : `Edit ${of.name}`}
+      onClose={onClose}
+      schema={of === undefined ? "CreateFeature" : "UpdateFeature"}
+      act={of === undefined ? "Add feature" : "Save"}
+      initial={of === undefined ? { kind: "limit" } : { name: of.name, description: of.description }}
+      submit={(values, key) =>
+        of === undefined
+          ? write(createFeature, values, { key })
+          : write(updateFeature, { ...values, id: of.id }, { key })
+      }
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="name" label="Name" help={null} />
+          {of === undefined && (
+            <>
+              <TextField form={form} name="code" label="Code" placeholder="output_tokens" />
+              <SelectField form={form} name="kind" label="Kind" choices={KINDS} help={null} />
+              {form.values.kind === "limit" && (
+                <PickField
+                  form={form}
+                  name="meter_id"
+                  label="Counts by"
+                  source={METERS}
+                  help="Left empty: all usage."
+                />
+              )}
+            </>
+          )}
+          <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -16,7 +16,7 @@ import {
   TextField,
   TimeField,
 } from "../../ui/fields.tsx";
-import { Form, Rows } from "../../ui/form.tsx";
+import { Form, Rows, FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
@@ -222,76 +222,72 @@ const KINDS = ["document", "consent", "field"].map((value) => ({ value, label: v
 function RequestDialog({ of, onClose }: DialogProps) {
   const { environment, id } = of;
   return (
-    <Dialog title="Ask for more" onClose={onClose}>
-      <Form
-        schema="RequestLoanAction"
-        act="Ask"
-        initial={{ items: [{ kind: "document", code: "" }] }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) => write(requestAction, { ...values, environment, id }, { key })}
-      >
-        {(form) => (
-          <Rows
-            form={form}
-            name="items"
-            label="What is asked for"
-            add="Add"
-            at_least={1}
-            blank={{ kind: "document" }}
-          >
-            {(row) => (
-              <>
-                <SelectField form={row} name="kind" label="Kind" choices={KINDS} help={null} />
-                <TextField
-                  form={row}
-                  name="code"
-                  label="Which"
-                  help="A document's type, such as payslip; a consent's code; a field's name"
-                />
-                <TextField form={row} name="note" label="Note" help={null} />
-              </>
-            )}
-          </Rows>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Ask for more"
+      onClose={onClose}
+      schema="RequestLoanAction"
+      act="Ask"
+      initial={{ items: [{ kind: "document", code: "" }] }}
+      submit={(values, key) => write(requestAction, { ...values, environment, id }, { key })}
+    >
+      {(form) => (
+        <Rows
+          form={form}
+          name="items"
+          label="What is asked for"
+          add="Add"
+          at_least={1}
+          blank={{ kind: "document" }}
+        >
+          {(row) => (
+            <>
+              <SelectField form={row} name="kind" label="Kind" choices={KINDS} help={null} />
+              <TextField
+                form={row}
+                name="code"
+                label="Which"
+                help="A document's type, such as payslip; a consent's code; a field's name"
+              />
+              <TextField form={row} name="note" label="Note" help={null} />
+            </>
+          )}
+        </Rows>
+      )}
+    </FormDialog>
   );
 }
 
 function ApproveDialog({ of, onClose }: DialogProps) {
   const { environment, id, program_snapshot: program } = of;
   return (
-    <Dialog title={`Approve ${of.borrower.name}`} onClose={onClose}>
-      <Form
-        schema="LoanApproval"
-        act="Approve"
-        initial={{ amount: of.amount, tenor_months: of.tenor_months, annual_rate: program.annual_rate_min }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) => write(approveApplication, { ...values, environment, id }, { key })}
-      >
-        {(form) => (
-          <>
-            <p class="soft">
-              Asked for: {money(of.amount, program.currency)} over {count(of.tenor_months, "month")}. The
-              program offers {program.annual_rate_min} to {program.annual_rate_max} % a year.
-            </p>
-            <DecimalField form={form} name="amount" label="Amount" unit={program.currency} help={null} />
-            <div class="field-row">
-              <NumberField form={form} name="tenor_months" label="Months" help={null} />
-              <DecimalField form={form} name="annual_rate" label="Rate a year, %" help={null} />
-            </div>
-            <TimeField
-              form={form}
-              name="expires_at"
-              label="Offer until"
-              help="Left empty: as the service sets it."
-            />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Approve ${of.borrower.name}`}
+      onClose={onClose}
+      schema="LoanApproval"
+      act="Approve"
+      initial={{ amount: of.amount, tenor_months: of.tenor_months, annual_rate: program.annual_rate_min }}
+      submit={(values, key) => write(approveApplication, { ...values, environment, id }, { key })}
+    >
+      {(form) => (
+        <>
+          <p class="soft">
+            Asked for: {money(of.amount, program.currency)} over {count(of.tenor_months, "month")}. The
+            program offers {program.annual_rate_min} to {program.annual_rate_max} % a year.
+          </p>
+          <DecimalField form={form} name="amount" label="Amount" unit={program.currency} help={null} />
+          <div class="field-row">
+            <NumberField form={form} name="tenor_months" label="Months" help={null} />
+            <DecimalField form={form} name="annual_rate" label="Rate a year, %" help={null} />
+          </div>
+          <TimeField
+            form={form}
+            name="expires_at"
+            label="Offer until"
+            help="Left empty: as the service sets it."
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }
 
@@ -303,24 +299,22 @@ const REASONS = ["income", "credit", "documents", "eligibility", "fraud", "polic
 function RejectDialog({ of, onClose }: DialogProps) {
   const { environment, id } = of;
   return (
-    <Dialog title={`Reject ${of.borrower.name}`} onClose={onClose}>
-      <Form
-        schema="LoanRejection"
-        act="Reject"
-        kind="danger"
-        initial={{ reason_code: "income" }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) => write(rejectApplication, { ...values, environment, id }, { key })}
-      >
-        {(form) => (
-          <>
-            <SelectField form={form} name="reason_code" label="Why" choices={REASONS} help={null} />
-            <TextAreaField form={form} name="note" label="Note" rows={2} help={null} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Reject ${of.borrower.name}`}
+      onClose={onClose}
+      schema="LoanRejection"
+      act="Reject"
+      kind="danger"
+      initial={{ reason_code: "income" }}
+      submit={(values, key) => write(rejectApplication, { ...values, environment, id }, { key })}
+    >
+      {(form) => (
+        <>
+          <SelectField form={form} name="reason_code" label="Why" choices={REASONS} help={null} />
+          <TextAreaField form={form} name="note" label="Note" rows={2} help={null} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

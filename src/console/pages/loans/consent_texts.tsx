@@ -4,13 +4,14 @@ import { useAnswer, write } from "../../api/cache.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog, Sheet } from "../../ui/dialog.tsx";
+import { useCreation } from "../../ui/creation.tsx";
+import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import { NumberField, TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
 import { Filters, SelectFilter } from "../../ui/filters.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { createDefinition, listDefinitions, publishDefinition, retireDefinition } from "./calls.ts";
@@ -24,7 +25,7 @@ type Open = { kind: "read" | "publish" | "retire"; of: ConsentDefinition };
 export function ConsentTextsPage({ params }: PageProps) {
   const environment = params.environment ?? "production";
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New text", "lending:write");
   const definitions = useAnswer(listDefinitions, { environment, ...query.input(["status"]) });
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
@@ -59,13 +60,7 @@ export function ConsentTextsPage({ params }: PageProps) {
     <Page
       title={titleIn(environment, "Consent texts")}
       intro="What borrowers are asked to consent to. A published text does not change: it gets a new version."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New text
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Environment of={environment} at="consents">
         <Section title="All texts">
@@ -134,43 +129,41 @@ export function ConsentTextsPage({ params }: PageProps) {
 
 function NewText({ environment, onClose }: { environment: string; onClose: () => void }) {
   return (
-    <Dialog title="New text" onClose={onClose}>
-      <Form
-        schema="CreateConsentDefinition"
-        act="Save as draft"
-        initial={{ locale: "en", data_categories: [] }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) => write(createDefinition, { ...values, environment }, { key })}
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="title" label="Title" help={null} />
-            <div class="field-row">
-              <TextField form={form} name="code" label="Code" help={null} />
-              <TextField form={form} name="locale" label="Language" help="Such as en or ms-MY" />
-            </div>
-            <TextAreaField form={form} name="purpose_text" label="Purpose" rows={4} help={null} />
-            <TextAreaField form={form} name="data_text" label="Data" rows={4} help={null} />
-            <TagsField form={form} name="data_categories" label="Categories of data" help="Enter adds one." />
-            <TextField form={form} name="audience" label="Who receives it" help={null} />
-            <div class="field-row">
-              <NumberField
-                form={form}
-                name="data_life_days"
-                label="Days the data is kept"
-                help="Left empty: as long as needed."
-              />
-              <NumberField
-                form={form}
-                name="validity_days"
-                label="Days the consent is valid"
-                help="Left empty: until it is revoked."
-              />
-            </div>
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="New text"
+      onClose={onClose}
+      schema="CreateConsentDefinition"
+      act="Save as draft"
+      initial={{ locale: "en", data_categories: [] }}
+      submit={(values, key) => write(createDefinition, { ...values, environment }, { key })}
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="title" label="Title" help={null} />
+          <div class="field-row">
+            <TextField form={form} name="code" label="Code" help={null} />
+            <TextField form={form} name="locale" label="Language" help="Such as en or ms-MY" />
+          </div>
+          <TextAreaField form={form} name="purpose_text" label="Purpose" rows={4} help={null} />
+          <TextAreaField form={form} name="data_text" label="Data" rows={4} help={null} />
+          <TagsField form={form} name="data_categories" label="Categories of data" help="Enter adds one." />
+          <TextField form={form} name="audience" label="Who receives it" help={null} />
+          <div class="field-row">
+            <NumberField
+              form={form}
+              name="data_life_days"
+              label="Days the data is kept"
+              help="Left empty: as long as needed."
+            />
+            <NumberField
+              form={form}
+              name="validity_days"
+              label="Days the consent is valid"
+              help="Left empty: until it is revoked."
+            />
+          </div>
+        </>
+      )}
+    </FormDialog>
   );
 }

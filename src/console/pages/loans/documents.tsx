@@ -5,9 +5,8 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { shortNumber } from "../../text/number.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { SelectField, TextAreaField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
@@ -88,26 +87,24 @@ export function Documents({ of }: { of: LoanApplication }) {
         }
       </Await>
       {rejecting && (
-        <Dialog title={`Reject ${words(rejecting.type)}`} onClose={close}>
-          <Form
-            schema="RejectDocument"
-            act="Reject"
-            kind="danger"
-            initial={{ reason_code: "blurry" }}
-            onCancel={close}
-            onDone={close}
-            submit={(values, key) =>
-              write(rejectDocument, { ...values, environment, id: rejecting.id }, { key })
-            }
-          >
-            {(form) => (
-              <>
-                <SelectField form={form} name="reason_code" label="Why" choices={REASONS} help={null} />
-                <TextAreaField form={form} name="note" label="Note for the borrower" rows={2} help={null} />
-              </>
-            )}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Reject ${words(rejecting.type)}`}
+          onClose={close}
+          schema="RejectDocument"
+          act="Reject"
+          kind="danger"
+          initial={{ reason_code: "blurry" }}
+          submit={(values, key) =>
+            write(rejectDocument, { ...values, environment, id: rejecting.id }, { key })
+          }
+        >
+          {(form) => (
+            <>
+              <SelectField form={form} name="reason_code" label="Why" choices={REASONS} help={null} />
+              <TextAreaField form={form} name="note" label="Note for the borrower" rows={2} help={null} />
+            </>
+          )}
+        </FormDialog>
       )}
     </Section>
   );

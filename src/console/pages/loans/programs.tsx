@@ -4,8 +4,8 @@ import { useAnswer, write } from "../../api/cache.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { company, may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { useCreation } from "../../ui/creation.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import {
   CheckListField,
   DecimalField,
@@ -16,11 +16,11 @@ import {
   TextField,
 } from "../../ui/fields.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import {
@@ -71,7 +71,7 @@ type Open = { kind: "edit" | "delete"; of: LoanProgram };
 export function ProgramsPage({ params }: PageProps) {
   const environment = params.environment ?? "production";
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New program", "lending:write");
   const programs = useAnswer(listPrograms, { environment, ...query.input(["search", "status"]) });
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
@@ -91,13 +91,7 @@ export function ProgramsPage({ params }: PageProps) {
     <Page
       title={titleIn(environment, "Loan programs")}
       intro="Loans that borrowers may apply for."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New program
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Environment of={environment} at="programs">
         <Section title="All programs">
@@ -160,82 +154,80 @@ function ProgramDialog({
   onClose: () => void;
 }) {
   return (
-    <Dialog title={of === undefined ? "New program" : `Edit ${of.name}`} onClose={onClose}>
-      <Form
-        schema={of === undefined ? "CreateLoanProgram" : "LoanProgramChange"}
-        act="Save"
-        initial={
-          of === undefined
-            ? { borrower_type: "individual", rate_type: "flat", currency: company.value.currency }
-            : changeable(of)
-        }
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) =>
-          of === undefined
-            ? write(createProgram, { ...values, environment }, { key })
-            : write(updateProgram, { ...values, environment, id: of.id }, { key })
-        }
-      >
-        {(form) => (
-          <>
-            <div class="field-row">
-              <TextField form={form} name="name" label="Name" help={null} />
-              <TextField form={form} name="code" label="Code" help={null} />
-            </div>
-            <div class="field-row">
-              <SelectField
-                form={form}
-                name="borrower_type"
-                label="For"
-                help={null}
-                choices={[
-                  { value: "individual", label: "individuals" },
-                  { value: "business", label: "businesses" },
-                ]}
-              />
-              <TextField form={form} name="currency" label="Currency" help={null} />
-            </div>
-            <div class="field-row">
-              <DecimalField form={form} name="min_amount" label="From" help={null} />
-              <DecimalField form={form} name="max_amount" label="To" help={null} />
-            </div>
-            <div class="field-row">
-              <NumberField form={form} name="min_tenor_months" label="Months, from" help={null} />
-              <NumberField form={form} name="max_tenor_months" label="to" help={null} />
-            </div>
-            <div class="field-row">
-              <DecimalField form={form} name="annual_rate_min" label="Rate a year %, from" help={null} />
-              <DecimalField form={form} name="annual_rate_max" label="to" help={null} />
-              <SelectField
-                form={form}
-                name="rate_type"
-                label="Rate"
-                help={null}
-                choices={[
-                  { value: "flat", label: "flat" },
-                  { value: "reducing", label: "reducing" },
-                ]}
-              />
-            </div>
-            <CheckListField
+    <FormDialog
+      title={of === undefined ? "New program" : `Edit ${of.name}`}
+      onClose={onClose}
+      schema={of === undefined ? "CreateLoanProgram" : "LoanProgramChange"}
+      act="Save"
+      initial={
+        of === undefined
+          ? { borrower_type: "individual", rate_type: "flat", currency: company.value.currency }
+          : changeable(of)
+      }
+      submit={(values, key) =>
+        of === undefined
+          ? write(createProgram, { ...values, environment }, { key })
+          : write(updateProgram, { ...values, environment, id: of.id }, { key })
+      }
+    >
+      {(form) => (
+        <>
+          <div class="field-row">
+            <TextField form={form} name="name" label="Name" help={null} />
+            <TextField form={form} name="code" label="Code" help={null} />
+          </div>
+          <div class="field-row">
+            <SelectField
               form={form}
-              name="required_documents"
-              label="Documents that are needed"
-              choices={DOCUMENTS}
+              name="borrower_type"
+              label="For"
               help={null}
+              choices={[
+                { value: "individual", label: "individuals" },
+                { value: "business", label: "businesses" },
+              ]}
             />
-            <TagsField
+            <TextField form={form} name="currency" label="Currency" help={null} />
+          </div>
+          <div class="field-row">
+            <DecimalField form={form} name="min_amount" label="From" help={null} />
+            <DecimalField form={form} name="max_amount" label="To" help={null} />
+          </div>
+          <div class="field-row">
+            <NumberField form={form} name="min_tenor_months" label="Months, from" help={null} />
+            <NumberField form={form} name="max_tenor_months" label="to" help={null} />
+          </div>
+          <div class="field-row">
+            <DecimalField form={form} name="annual_rate_min" label="Rate a year %, from" help={null} />
+            <DecimalField form={form} name="annual_rate_max" label="to" help={null} />
+            <SelectField
               form={form}
-              name="required_consents"
-              label="Consents that are needed"
-              help="Codes of consent texts. Enter adds one."
+              name="rate_type"
+              label="Rate"
+              help={null}
+              choices={[
+                { value: "flat", label: "flat" },
+                { value: "reducing", label: "reducing" },
+              ]}
             />
-            <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
-          </>
-        )}
-      </Form>
-    </Dialog>
+          </div>
+          <CheckListField
+            form={form}
+            name="required_documents"
+            label="Documents that are needed"
+            choices={DOCUMENTS}
+            help={null}
+          />
+          <TagsField
+            form={form}
+            name="required_consents"
+            label="Consents that are needed"
+            help="Codes of consent texts. Enter adds one."
+          />
+          <TextAreaField form={form} name="description" label="Description" rows={2} help={null} />
+        </>
+      )}
+    </FormDialog>
   );
 }
 

@@ -6,19 +6,20 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { TextAreaField, TextField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
-import { deleteMeter, getMeter, updateMeter } from "./calls.ts";
+import { METERS } from "../../ui/sources.ts";
+import { deleteMeter, updateMeter } from "./calls.ts";
 import { termsText } from "./terms_text.ts";
 import { Trial } from "./trial.tsx";
 
 /** One meter, tried on stored events. */
 export function MeterPage({ params }: PageProps) {
-  const meter = useAnswer(getMeter, { id: params.id });
+  const meter = useAnswer(METERS.one, { id: params.id });
   const record = meter.answer?.data;
   return (
     <Page
@@ -71,26 +72,22 @@ function MeterActs({ of }: { of: Meter }) {
         Delete
       </Button>
       {open === "edit" && (
-        <Dialog title={`Edit ${of.name}`} onClose={close}>
-          <p class="soft">
-            What a meter counts by is fixed once a billing model in use or a feature names it.
-          </p>
-          <Form
-            schema="UpdateMeter"
-            act="Save"
-            initial={{ name: of.name, description: of.description }}
-            onCancel={close}
-            onDone={close}
-            submit={(values, key) => write(updateMeter, { ...values, id: of.id }, { key })}
-          >
-            {(form) => (
-              <>
-                <TextField form={form} name="name" label="Name" />
-                <TextAreaField form={form} name="description" label="Description" rows={2} />
-              </>
-            )}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Edit ${of.name}`}
+          onClose={close}
+          note="What a meter counts by is fixed once a billing model in use or a feature names it."
+          schema="UpdateMeter"
+          act="Save"
+          initial={{ name: of.name, description: of.description }}
+          submit={(values, key) => write(updateMeter, { ...values, id: of.id }, { key })}
+        >
+          {(form) => (
+            <>
+              <TextField form={form} name="name" label="Name" />
+              <TextAreaField form={form} name="description" label="Description" rows={2} />
+            </>
+          )}
+        </FormDialog>
       )}
       {open === "delete" && (
         <Confirm

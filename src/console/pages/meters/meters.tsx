@@ -9,7 +9,7 @@ import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
-import { listMeters } from "./calls.ts";
+import { METERS } from "../../ui/sources.ts";
 import { termsText } from "./terms_text.ts";
 
 const columns: Column<Meter>[] = [
@@ -30,7 +30,7 @@ const columns: Column<Meter>[] = [
 /** What counts. */
 export function MetersPage() {
   const query = useQuery();
-  const meters = useAnswer(listMeters, query.input(["search"]));
+  const meters = useAnswer(METERS.from, query.input(["search"]));
   const add = may("meters:write") && (
     <LinkButton kind="primary" icon="plus" href={`${BASE}/meters/new`}>
       New meter

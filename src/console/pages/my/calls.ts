@@ -9,35 +9,20 @@ import type { EntitlementUse } from "../../../entitlements/grants/model.ts";
 import type { SpendLimit } from "../../../entitlements/spend_limits/model.ts";
 import { get, list, post, put } from "../../api/call.ts";
 
-export const getOverview = get<typeof ClientOverview>("/my/overview", "ClientOverview");
-export const listPlans = list<typeof BillingModel>("/my/plans", "BillingModel");
-export const getSubscription = get<typeof SubscriptionDetail>("/my/subscriptions/:id", "SubscriptionDetail");
-export const previewBill = get<typeof BillPreview>("/my/subscriptions/:id/preview", "BillPreview");
-export const listEntitlements = list<typeof EntitlementUse>(
-  "/my/subscriptions/:id/entitlements",
-  "EntitlementUse",
-);
-export const getSpendLimit = get<typeof SpendLimit>("/my/subscriptions/:id/spend-limit", "SpendLimit");
-export const setSpendLimit = put<typeof SpendLimit>("/my/subscriptions/:id/spend-limit", "SpendLimit");
+export const getOverview = get<typeof ClientOverview>("/my/overview");
+export const listPlans = list<typeof BillingModel>("/my/plans");
+export const getSubscription = get<typeof SubscriptionDetail>("/my/subscriptions/:id");
+export const previewBill = get<typeof BillPreview>("/my/subscriptions/:id/preview");
+export const listEntitlements = list<typeof EntitlementUse>("/my/subscriptions/:id/entitlements");
+export const getSpendLimit = get<typeof SpendLimit>("/my/subscriptions/:id/spend-limit");
+export const setSpendLimit = put<typeof SpendLimit>("/my/subscriptions/:id/spend-limit");
 
-export const upgrade = post<typeof BillingModelChange>("/my/subscriptions/:id/upgrade", "BillingModelChange");
-export const previewUpgrade = post<typeof ChangePreview>(
-  "/my/subscriptions/:id/upgrade/preview",
-  "ChangePreview",
-);
-export const downgrade = post<typeof BillingModelChange>(
-  "/my/subscriptions/:id/downgrade",
-  "BillingModelChange",
-);
-export const previewDowngrade = post<typeof ChangePreview>(
-  "/my/subscriptions/:id/downgrade/preview",
-  "ChangePreview",
-);
-export const cancel = post<typeof SubscriptionDetail>("/my/subscriptions/:id/cancel", "SubscriptionDetail");
-export const previewCancel = post<typeof ChangePreview>(
-  "/my/subscriptions/:id/cancel/preview",
-  "ChangePreview",
-);
+export const upgrade = post<typeof BillingModelChange>("/my/subscriptions/:id/upgrade");
+export const previewUpgrade = post<typeof ChangePreview>("/my/subscriptions/:id/upgrade/preview");
+export const downgrade = post<typeof BillingModelChange>("/my/subscriptions/:id/downgrade");
+export const previewDowngrade = post<typeof ChangePreview>("/my/subscriptions/:id/downgrade/preview");
+export const cancel = post<typeof SubscriptionDetail>("/my/subscriptions/:id/cancel");
+export const previewCancel = post<typeof ChangePreview>("/my/subscriptions/:id/cancel/preview");
 
-export const listBills = list<typeof BillingRecord>("/my/billing-records", "BillingRecord");
-export const getBill = get<typeof BillingRecordDetail>("/my/billing-records/:id", "BillingRecordDetail");
+export const listBills = list<typeof BillingRecord>("/my/billing-records");
+export const getBill = get<typeof BillingRecordDetail>("/my/billing-records/:id");

@@ -9,10 +9,10 @@ import { period } from "../../text/time.ts";
 import { Gauge } from "../../ui/bars.tsx";
 import { BillLines } from "../../ui/bill_lines.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Dialog, Sheet } from "../../ui/dialog.tsx";
+import { Sheet } from "../../ui/dialog.tsx";
 import { type Act, Choices, Effects } from "../../ui/effects.tsx";
 import { CheckField, DecimalField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Badge, Facts, Figure, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -167,29 +167,27 @@ function Limits({ id }: { id: number }) {
             />
             <Button onClick={() => setOpen(true)}>Set spend limit</Button>
             {is_open && (
-              <Dialog title="Your spend limit" onClose={close}>
-                <Form
-                  schema="SetSpendLimit"
-                  act="Set limit"
-                  initial={{ amount: client?.amount ?? "", hard: client?.hard ?? true }}
-                  onCancel={close}
-                  onDone={close}
-                  submit={(values, key) => write(setSpendLimit, { ...values, id }, { key })}
-                >
-                  {(form) => (
-                    <>
-                      <DecimalField
-                        form={form}
-                        name="amount"
-                        label="Most in a billing period"
-                        unit={currency}
-                        help={null}
-                      />
-                      <CheckField form={form} name="hard" label="Refuse calls beyond it" help={null} />
-                    </>
-                  )}
-                </Form>
-              </Dialog>
+              <FormDialog
+                title="Your spend limit"
+                onClose={close}
+                schema="SetSpendLimit"
+                act="Set limit"
+                initial={{ amount: client?.amount ?? "", hard: client?.hard ?? true }}
+                submit={(values, key) => write(setSpendLimit, { ...values, id }, { key })}
+              >
+                {(form) => (
+                  <>
+                    <DecimalField
+                      form={form}
+                      name="amount"
+                      label="Most in a billing period"
+                      unit={currency}
+                      help={null}
+                    />
+                    <CheckField form={form} name="hard" label="Refuse calls beyond it" help={null} />
+                  </>
+                )}
+              </FormDialog>
             )}
           </>
         )}

@@ -15,16 +15,13 @@ import { TextField } from "../../ui/fields.tsx";
 import { Form } from "../../ui/form.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { FailureNotice, Skeleton } from "../../ui/states.tsx";
+import { BILLING_MODELS, CLIENTS, PRODUCTS, SUBSCRIPTIONS } from "../../ui/sources.ts";
 import {
   createApiKey,
   createBillingModel,
   createClient,
   createProduct,
   createSubscription,
-  listBillingModels,
-  listClients,
-  listProducts,
-  listSubscriptions,
   previewBill,
 } from "./calls.ts";
 
@@ -32,10 +29,10 @@ const FIRST = { page: 1, limit: 1 };
 
 /** From nothing to a first bill. How far one is, is read from the data: one may leave and come back. */
 export function FirstStepsPage() {
-  const clients = useAnswer(listClients, FIRST);
-  const products = useAnswer(listProducts, FIRST);
-  const models = useAnswer(listBillingModels, FIRST);
-  const subscriptions = useAnswer(listSubscriptions, FIRST);
+  const clients = useAnswer(CLIENTS.from, FIRST);
+  const products = useAnswer(PRODUCTS.from, FIRST);
+  const models = useAnswer(BILLING_MODELS.from, FIRST);
+  const subscriptions = useAnswer(SUBSCRIPTIONS.from, FIRST);
   const asked = [clients, products, models, subscriptions];
   const failed = asked.find(({ failure }) => failure);
   const [client] = clients.answer?.data ?? [];

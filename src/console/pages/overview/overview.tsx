@@ -13,7 +13,8 @@ import { Chart } from "../../ui/chart.tsx";
 import { Figure, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { NeedsAttention } from "./attention.tsx";
-import { getOverview, listSubscriptions } from "./calls.ts";
+import { SUBSCRIPTIONS } from "../../ui/sources.ts";
+import { getOverview } from "./calls.ts";
 
 type Figures = Static<typeof Overview>;
 
@@ -21,7 +22,7 @@ type Figures = Static<typeof Overview>;
 export function OverviewPage() {
   const overview = useAnswer(getOverview);
   const subscriptions = useAnswer(
-    listSubscriptions,
+    SUBSCRIPTIONS.from,
     may("subscriptions:write") ? { page: 1, limit: 1 } : null,
   );
   const { route } = useLocation();

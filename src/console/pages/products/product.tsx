@@ -6,19 +6,20 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { deleteProduct, getProduct, listSubscriptions, updateProduct } from "./calls.ts";
+import { PRODUCTS, SUBSCRIPTIONS } from "../../ui/sources.ts";
+import { deleteProduct, updateProduct } from "./calls.ts";
 
 /** One product and who takes it. */
 export function ProductPage({ params }: PageProps) {
-  const product = useAnswer(getProduct, { id: params.id });
-  const subscriptions = useAnswer(listSubscriptions, { product_id: params.id, page: 1, limit: 20 });
+  const product = useAnswer(PRODUCTS.one, { id: params.id });
+  const subscriptions = useAnswer(SUBSCRIPTIONS.from, { product_id: params.id, page: 1, limit: 20 });
   const record = product.answer?.data;
   return (
     <Page
@@ -94,18 +95,16 @@ function ProductActs({ of }: { of: Product }) {
         Delete
       </Button>
       {open === "edit" && (
-        <Dialog title={`Rename ${of.name}`} onClose={close}>
-          <Form
-            schema="CreateProduct"
-            act="Save"
-            initial={{ name: of.name }}
-            onCancel={close}
-            onDone={close}
-            submit={(values, key) => write(updateProduct, { ...values, id: of.id }, { key })}
-          >
-            {(form) => <TextField form={form} name="name" label="Name" />}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title={`Rename ${of.name}`}
+          onClose={close}
+          schema="CreateProduct"
+          act="Save"
+          initial={{ name: of.name }}
+          submit={(values, key) => write(updateProduct, { ...values, id: of.id }, { key })}
+        >
+          {(form) => <TextField form={form} name="name" label="Name" />}
+        </FormDialog>
       )}
       {open === "delete" && (
         <Confirm

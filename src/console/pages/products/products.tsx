@@ -1,19 +1,18 @@
 import type { Product } from "../../../billing/products/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
-import { may } from "../../app/session.ts";
 import { date } from "../../text/time.ts";
-import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { useCreation } from "../../ui/creation.tsx";
 import { TextField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { createProduct, listProducts } from "./calls.ts";
+import { PRODUCTS } from "../../ui/sources.ts";
+import { createProduct } from "./calls.ts";
 
 const columns: Column<Product>[] = [
   { title: "Name", sort: "name", cell: ({ id, name }) => <a href={`${BASE}/products/${id}`}>{name}</a> },
@@ -24,20 +23,14 @@ const columns: Column<Product>[] = [
 /** What is sold. */
 export function ProductsPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New product", "products:write");
   const input = query.input(["search"]);
-  const products = useAnswer(listProducts, input);
+  const products = useAnswer(PRODUCTS.from, input);
   return (
     <Page
       title="Products"
       intro="What you sell: an API, a model, a service. Usage and revenue can be seen by product."
-      actions={
-        may("products:write") && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New product
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Section title="All products">
         <Filters query={query}>
@@ -49,29 +42,24 @@ export function ProductsPage() {
           columns={columns}
           keyOf={({ id }) => id}
           query={query}
-          csv={{ to: listProducts, input }}
+          csv={{ to: PRODUCTS.from, input }}
           empty={
-            <Empty
-              title="No products yet"
-              action={may("products:write") && <Button onClick={creation.open}>New product</Button>}
-            >
+            <Empty title="No products yet" action={creation.first}>
               A subscription is of one product.
             </Empty>
           }
         />
       </Section>
       {creation.is_open && (
-        <Dialog title="New product" onClose={creation.close}>
-          <Form
-            schema="CreateProduct"
-            act="Add product"
-            onCancel={creation.close}
-            onDone={creation.close}
-            submit={(values, key) => write(createProduct, values, { key })}
-          >
-            {(form) => <TextField form={form} name="name" label="Name" />}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title="New product"
+          onClose={creation.close}
+          schema="CreateProduct"
+          act="Add product"
+          submit={(values, key) => write(createProduct, values, { key })}
+        >
+          {(form) => <TextField form={form} name="name" label="Name" />}
+        </FormDialog>
       )}
     </Page>
   );

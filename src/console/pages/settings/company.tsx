@@ -5,7 +5,8 @@ import { Form, type FormState, within } from "../../ui/form.tsx";
 import { Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { say } from "../../ui/toast.tsx";
-import { getCompany, listBillingModels, updateCompany } from "./calls.ts";
+import { BILLING_MODELS } from "../../ui/sources.ts";
+import { getCompany, updateCompany } from "./calls.ts";
 import { SettingsTabs } from "./tabs.tsx";
 import type { Static } from "@sinclair/typebox";
 import type { Company } from "../../../tenancy/companies/model.ts";
@@ -106,7 +107,7 @@ function CompanyForm({ of }: { of: Static<typeof Company> }) {
 }
 
 function SelfServiceFields({ form }: { form: FormState }) {
-  const models = useAnswer(listBillingModels, { page: 1, limit: 100 });
+  const models = useAnswer(BILLING_MODELS.from, { page: 1, limit: 100 });
   const own = within(form, "self_service");
   return (
     <fieldset>

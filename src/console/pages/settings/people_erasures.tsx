@@ -16,9 +16,9 @@ import { SettingsTabs } from "./tabs.tsx";
 type Erasure = Received<PersonErasure>;
 type Preview = Received<PersonPreview>;
 
-const listErasures = list<typeof PersonErasure>("/people/erasures", "PersonErasure");
-const previewErasure = post<typeof PersonPreviews>("/people/erasures/preview", "PersonPreviews");
-const erasePerson = post<typeof PersonErasure>("/people/erasures", "PersonErasure");
+const listErasures = list<typeof PersonErasure>("/people/erasures");
+const previewErasure = post<typeof PersonPreviews>("/people/erasures/preview");
+const erasePerson = post<typeof PersonErasure>("/people/erasures");
 
 const columns: Column<Erasure>[] = [
   { title: "Erasure", cell: ({ id }) => `#${id}` },

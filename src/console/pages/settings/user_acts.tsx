@@ -9,7 +9,8 @@ import { Form, type FormState } from "../../ui/form.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { say } from "../../ui/toast.tsx";
 import { dateTime } from "../../text/time.ts";
-import { createUser, createUserLink, deleteUser, getClient, listClients, updateUser } from "./calls.ts";
+import { CLIENTS } from "../../ui/sources.ts";
+import { createUser, createUserLink, deleteUser, updateUser } from "./calls.ts";
 
 export const ROLE_NAMES: Record<User["role"], string> = {
   admin: "Admin",
@@ -113,12 +114,7 @@ function UserFields({ form }: { form: FormState }) {
         choices={Object.entries(ROLE_NAMES).map(([value, label]) => ({ value, label }))}
       />
       {form.values.role === "client" && (
-        <PickField
-          form={form}
-          name="client_id"
-          label="Client"
-          source={{ from: listClients, one: getClient, nameOf: ({ name }) => name }}
-        />
+        <PickField form={form} name="client_id" label="Client" source={CLIENTS} />
       )}
     </>
   );

@@ -3,11 +3,11 @@ import type { User } from "../../../access/users/model.ts";
 import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may, me } from "../../app/session.ts";
-import { Button } from "../../ui/button.tsx";
+import { useCreation } from "../../ui/creation.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -19,7 +19,7 @@ import { NewUser, type UserAct, UserActs, ROLE_NAMES } from "./user_acts.tsx";
 /** The company's users, and those of its clients. */
 export function UsersPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New user", "users:write");
   const [act, setAct] = useState<{ act: UserAct; user: User }>();
   const users = useAnswer(listUsers, query.input(["search"]));
   const columns: Column<User>[] = [
@@ -53,13 +53,7 @@ export function UsersPage() {
     <Page
       title="Users"
       intro="Who may sign in, and as what. Client users see their own client alone."
-      actions={
-        may("users:write") && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New user
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <SettingsTabs at="/settings/users" />
       <Section title="All users">

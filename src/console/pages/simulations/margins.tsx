@@ -9,7 +9,8 @@ import { PickFilter } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await, Empty } from "../../ui/states.tsx";
 import { Pager, Table } from "../../ui/table.tsx";
-import { BILLING_MODELS, getMargins } from "./calls.ts";
+import { BILLING_MODELS } from "../../ui/sources.ts";
+import { getMargins } from "./calls.ts";
 
 const PATHS: Record<string, string> = { client: "/clients", product: "/products" };
 

@@ -10,19 +10,20 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { send } from "../../api/call.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
-import { may } from "../../app/session.ts";
 import { count, number } from "../../text/number.ts";
 import { Button } from "../../ui/button.tsx";
+import { useCreation } from "../../ui/creation.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { Form, type Values } from "../../ui/form.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Await, Empty, FailureNotice } from "../../ui/states.tsx";
 import { type Column, ListTable, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { BILLING_MODELS, createMigration, getMigration, listMigrations } from "./calls.ts";
+import { BILLING_MODELS } from "../../ui/sources.ts";
+import { createMigration, getMigration, listMigrations } from "./calls.ts";
 
 const modelLink = (id: number) => <a href={`${BASE}/billing-models/${id}`}>#{id}</a>;
 
@@ -46,20 +47,13 @@ const columns: Column<BillingModelMigration>[] = [
 /** Moves of many subscriptions to another billing model. */
 export function MigrationsPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "Move subscriptions", "subscriptions:write");
   const migrations = useAnswer(listMigrations, query.input([]));
-  const can_write = may("subscriptions:write");
   return (
     <Page
       title="Migrations"
       intro="Moves all subscriptions on one billing model to another, each at its next period. First it shows whom."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            Move subscriptions
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Section title="All migrations">
         <ListTable

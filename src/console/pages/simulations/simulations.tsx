@@ -2,20 +2,20 @@ import { useLocation } from "preact-iso";
 import type { Simulation } from "../../../billing/simulations/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
-import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { Money } from "../../ui/bill_lines.tsx";
-import { Button } from "../../ui/button.tsx";
+import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Form, within } from "../../ui/form.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { BILLING_MODELS, createSimulation, listSimulations } from "./calls.ts";
+import { BILLING_MODELS } from "../../ui/sources.ts";
+import { createSimulation, listSimulations } from "./calls.ts";
 
 export const TONES = { running: "busy", finished: "good", failed: "bad" } as const;
 
@@ -42,20 +42,13 @@ const columns: Column<Simulation>[] = [
 /** Prices tried on the past. */
 export function SimulationsPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "Try a price", "simulations:write");
   const simulations = useAnswer(listSimulations, query.input([]));
-  const can_write = may("simulations:write");
   return (
     <Page
       title="Simulations"
       intro="What another price would have earned, on months that were really billed. The prices in force must come to what was billed, to the cent."
-      actions={
-        can_write && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            Try a price
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Section title="All simulations">
         <ListTable
@@ -65,10 +58,7 @@ export function SimulationsPage() {
           keyOf={({ id }) => id}
           query={query}
           empty={
-            <Empty
-              title="No simulations yet"
-              action={can_write && <Button onClick={creation.open}>Try a price</Button>}
-            >
+            <Empty title="No simulations yet" action={creation.first}>
               Nothing but the simulation itself is written.
             </Empty>
           }

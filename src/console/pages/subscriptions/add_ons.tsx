@@ -5,15 +5,16 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { number } from "../../text/number.ts";
 import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { DecimalField, TimeField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { ADD_ONS, addBooking, listBookings, removeBooking } from "./calls.ts";
+import { ADD_ONS } from "../../ui/sources.ts";
+import { addBooking, listBookings, removeBooking } from "./calls.ts";
 
 /** The add-ons that a subscription has booked. */
 export function Bookings({ of }: { of: SubscriptionDetail }) {
@@ -59,37 +60,35 @@ export function Bookings({ of }: { of: SubscriptionDetail }) {
         }
       </Await>
       {is_open && (
-        <Dialog title="Book an add-on" onClose={() => setOpen(false)}>
-          <Form
-            schema="AddSubscriptionAddOn"
-            act="Book"
-            initial={{ quantity: "1" }}
-            onCancel={() => setOpen(false)}
-            onDone={() => setOpen(false)}
-            submit={(values, key) => write(addBooking, { ...values, id: of.id }, { key })}
-          >
-            {(form) => (
-              <>
-                <PickField form={form} name="add_on_id" label="Add-on" source={ADD_ONS} />
-                <DecimalField form={form} name="quantity" label="Quantity" />
-                <div class="field-row">
-                  <TimeField
-                    form={form}
-                    name="from"
-                    label="From"
-                    help="Left empty: now. The past is adjusted."
-                  />
-                  <TimeField
-                    form={form}
-                    name="until"
-                    label="Until"
-                    help="Left empty: as long as the subscription lives."
-                  />
-                </div>
-              </>
-            )}
-          </Form>
-        </Dialog>
+        <FormDialog
+          title="Book an add-on"
+          onClose={() => setOpen(false)}
+          schema="AddSubscriptionAddOn"
+          act="Book"
+          initial={{ quantity: "1" }}
+          submit={(values, key) => write(addBooking, { ...values, id: of.id }, { key })}
+        >
+          {(form) => (
+            <>
+              <PickField form={form} name="add_on_id" label="Add-on" source={ADD_ONS} />
+              <DecimalField form={form} name="quantity" label="Quantity" />
+              <div class="field-row">
+                <TimeField
+                  form={form}
+                  name="from"
+                  label="From"
+                  help="Left empty: now. The past is adjusted."
+                />
+                <TimeField
+                  form={form}
+                  name="until"
+                  label="Until"
+                  help="Left empty: as long as the subscription lives."
+                />
+              </div>
+            </>
+          )}
+        </FormDialog>
       )}
       {removing && (
         <Confirm

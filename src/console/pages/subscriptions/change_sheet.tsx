@@ -4,8 +4,8 @@ import type { SubscriptionDetail } from "../../../billing/subscriptions/detail.t
 import { Sheet } from "../../ui/dialog.tsx";
 import { type Act, Choices, Effects } from "../../ui/effects.tsx";
 import { Pick } from "../../ui/picker.tsx";
+import { BILLING_MODELS } from "../../ui/sources.ts";
 import {
-  BILLING_MODELS,
   cancelSubscription,
   downgrade,
   previewCancellation,

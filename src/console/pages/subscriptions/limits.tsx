@@ -6,9 +6,8 @@ import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
 import { Gauge } from "../../ui/bars.tsx";
 import { Button } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { CheckField, DecimalField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Badge, Facts, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -117,28 +116,26 @@ function Spending({ id }: { id: number }) {
             </div>
           )}
           {is_open && (
-            <Dialog title="Spend limit" onClose={close}>
-              <Form
-                schema="SetSpendLimit"
-                act="Set limit"
-                initial={{ amount: company?.amount ?? "", hard: company?.hard ?? true }}
-                onCancel={close}
-                onDone={close}
-                submit={(values, key) => write(setSpendLimit, { ...values, id }, { key })}
-              >
-                {(form) => (
-                  <>
-                    <DecimalField form={form} name="amount" label={`Most in a billing period, ${currency}`} />
-                    <CheckField
-                      form={form}
-                      name="hard"
-                      label="Refuse checks beyond it"
-                      help="Usage itself is never refused: what happened is recorded."
-                    />
-                  </>
-                )}
-              </Form>
-            </Dialog>
+            <FormDialog
+              title="Spend limit"
+              onClose={close}
+              schema="SetSpendLimit"
+              act="Set limit"
+              initial={{ amount: company?.amount ?? "", hard: company?.hard ?? true }}
+              submit={(values, key) => write(setSpendLimit, { ...values, id }, { key })}
+            >
+              {(form) => (
+                <>
+                  <DecimalField form={form} name="amount" label={`Most in a billing period, ${currency}`} />
+                  <CheckField
+                    form={form}
+                    name="hard"
+                    label="Refuse checks beyond it"
+                    help="Usage itself is never refused: what happened is recorded."
+                  />
+                </>
+              )}
+            </FormDialog>
           )}
         </>
       )}

@@ -10,23 +10,23 @@ import { date, dateTime, period } from "../../text/time.ts";
 import { Gauge } from "../../ui/bars.tsx";
 import { BillLines } from "../../ui/bill_lines.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { RECORD_KIND_NAMES } from "../../ui/names.ts";
 import { Badge, Facts, Figure, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { Bookings } from "./add_ons.tsx";
-import { getCredits, getSubscription, listBills, previewBill, updateSubscription } from "./calls.ts";
+import { SUBSCRIPTIONS } from "../../ui/sources.ts";
+import { getCredits, listBills, previewBill, updateSubscription } from "./calls.ts";
 import { ChangeSheet } from "./change_sheet.tsx";
 import { Life } from "./life.tsx";
 import { Limits } from "./limits.tsx";
 
 /** One subscription: its life, its running bill, credits, limits and bills. */
 export function SubscriptionPage({ params }: PageProps) {
-  const subscription = useAnswer(getSubscription, { id: params.id });
+  const subscription = useAnswer(SUBSCRIPTIONS.one, { id: params.id });
   const [open, setOpen] = useState<"change" | "cancel" | "rename">();
   const record = subscription.answer?.data;
   return (
@@ -64,18 +64,16 @@ export function SubscriptionPage({ params }: PageProps) {
 
 function Rename({ of, onClose }: { of: SubscriptionDetail; onClose: () => void }) {
   return (
-    <Dialog title={`Rename ${of.name}`} onClose={onClose}>
-      <Form
-        schema="UpdateSubscription"
-        act="Save"
-        initial={{ name: of.name }}
-        onCancel={onClose}
-        onDone={onClose}
-        submit={(values, key) => write(updateSubscription, { ...values, id: of.id }, { key })}
-      >
-        {(form) => <TextField form={form} name="name" label="Name" help={null} />}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title={`Rename ${of.name}`}
+      onClose={onClose}
+      schema="UpdateSubscription"
+      act="Save"
+      initial={{ name: of.name }}
+      submit={(values, key) => write(updateSubscription, { ...values, id: of.id }, { key })}
+    >
+      {(form) => <TextField form={form} name="name" label="Name" help={null} />}
+    </FormDialog>
   );
 }
 

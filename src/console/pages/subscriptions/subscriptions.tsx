@@ -2,22 +2,22 @@ import { useLocation } from "preact-iso";
 import type { SubscriptionDetail } from "../../../billing/subscriptions/detail.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
-import { may } from "../../app/session.ts";
 import { count } from "../../text/number.ts";
 import { date } from "../../text/time.ts";
-import { Button } from "../../ui/button.tsx";
+import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { NumberField, TextField, TimeField } from "../../ui/fields.tsx";
 import { Form, type FormState } from "../../ui/form.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { PickField, PickFilter } from "../../ui/picker.tsx";
-import { useNew, useQuery } from "../../ui/query.ts";
+import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { say } from "../../ui/toast.tsx";
-import { BILLING_MODELS, CLIENTS, createSubscription, listSubscriptions, PRODUCTS } from "./calls.ts";
+import { BILLING_MODELS, CLIENTS, PRODUCTS, SUBSCRIPTIONS } from "../../ui/sources.ts";
+import { createSubscription } from "./calls.ts";
 
 const columns: Column<SubscriptionDetail>[] = [
   {
@@ -63,20 +63,14 @@ const columns: Column<SubscriptionDetail>[] = [
 /** Who takes which product at which price. */
 export function SubscriptionsPage() {
   const query = useQuery();
-  const creation = useNew(query);
+  const creation = useCreation(query, "New subscription", "subscriptions:write");
   const input = query.input(["search", "status", "client_id", "product_id"]);
-  const subscriptions = useAnswer(listSubscriptions, input);
+  const subscriptions = useAnswer(SUBSCRIPTIONS.from, input);
   return (
     <Page
       title="Subscriptions"
       intro="A client takes a product at a price. Usage is sent for a subscription, and billed by it."
-      actions={
-        may("subscriptions:write") && (
-          <Button kind="primary" icon="plus" data-new onClick={creation.open}>
-            New subscription
-          </Button>
-        )
-      }
+      actions={creation.button}
     >
       <Section title="All subscriptions">
         <Filters query={query}>
@@ -99,11 +93,11 @@ export function SubscriptionsPage() {
           columns={columns}
           keyOf={({ id }) => id}
           query={query}
-          csv={{ to: listSubscriptions, input }}
+          csv={{ to: SUBSCRIPTIONS.from, input }}
           empty={
             <Empty
               title="No subscriptions yet"
-              action={may("subscriptions:write") && <Button onClick={creation.open}>New subscription</Button>}
+              action={creation.first}
               curl={`curl ${location.origin}/api/v1/subscriptions -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '{"name": "Acme, production", "external_subscription_id": "acme-api", "product_id": 1, "client_id": 1, "billing_model_id": 1}'`}
             >
               It needs a client, a product and a billing model.
@@ -111,9 +105,7 @@ export function SubscriptionsPage() {
           }
         />
       </Section>
-      {creation.is_open && may("subscriptions:write") && (
-        <NewSubscription client_id={query.values.client_id} onClose={creation.close} />
-      )}
+      {creation.is_open && <NewSubscription client_id={query.values.client_id} onClose={creation.close} />}
     </Page>
   );
 }

@@ -19,9 +19,9 @@ import { UsageTabs } from "./tabs.tsx";
 
 type Erasure = Received<UsageErasure>;
 
-const listErasures = list<typeof UsageErasure>("/usage/erasures", "UsageErasure");
-const eraseUsage = post<typeof UsageErasure>("/usage/erasures", "UsageErasure");
-const sumEvents = find<typeof UsageAggregation>("/usage/search", "UsageAggregation");
+const listErasures = list<typeof UsageErasure>("/usage/erasures");
+const eraseUsage = post<typeof UsageErasure>("/usage/erasures");
+const sumEvents = find<typeof UsageAggregation>("/usage/search");
 
 const columns: Column<Erasure>[] = [
   { title: "Erasure", cell: ({ id }) => `#${id}` },

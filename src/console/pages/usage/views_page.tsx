@@ -4,14 +4,14 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { Confirm } from "../../ui/dialog.tsx";
 import { callsOf, type ExplorerCalls, type Whose } from "../../ui/explorer/calls.ts";
 import { exploredOf } from "../../ui/explorer/question.ts";
 import { mayChange, viewUrl } from "../../ui/explorer/views.tsx";
 import { fieldName, filterText, MEASURE_NAMES, rangeName } from "../../ui/explorer/words.ts";
 import { CheckField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
-import { Form } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
@@ -127,24 +127,22 @@ function Renaming(props: { calls: ExplorerCalls; view: UsageView; onClose: () =>
   const { calls, view, onClose } = props;
   const { id, question, chart } = view;
   return (
-    <Dialog title="Rename or share" onClose={onClose}>
-      <Form
-        schema="UpdateUsageView"
-        act="Save"
-        initial={{ name: view.name, shared: view.shared }}
-        submit={(values, key) => write(calls.updateView, { ...values, id, question, chart }, { key })}
-        onDone={onClose}
-        onCancel={onClose}
-      >
-        {(form) => (
-          <>
-            <TextField form={form} name="name" label="Name" />
-            {may("usage:write") && (
-              <CheckField form={form} name="shared" label="For all users of the company" />
-            )}
-          </>
-        )}
-      </Form>
-    </Dialog>
+    <FormDialog
+      title="Rename or share"
+      onClose={onClose}
+      schema="UpdateUsageView"
+      act="Save"
+      initial={{ name: view.name, shared: view.shared }}
+      submit={(values, key) => write(calls.updateView, { ...values, id, question, chart }, { key })}
+    >
+      {(form) => (
+        <>
+          <TextField form={form} name="name" label="Name" />
+          {may("usage:write") && (
+            <CheckField form={form} name="shared" label="For all users of the company" />
+          )}
+        </>
+      )}
+    </FormDialog>
   );
 }
