@@ -16,14 +16,14 @@ interface Call {
   path: string;
 }
 
-/** Every call of the console, as it is declared; those that stand below another root too, there as well. */
+/** Every call of the console, as it is declared; those that clients have alike below `/my` as well. */
 function declaredCalls(): Call[] {
   const pattern = /\b(get|list|find|post|put|remove)<typeof (\w+)>\(\s*"(\/[^"]*)",?\s*\)/g;
   return [...new Glob("{app,pages,ui}/**/*.{ts,tsx}").scanSync(SOURCES)].flatMap((file) => {
     const text = readFileSync(join(SOURCES, file), "utf8");
-    const roots = [...text.matchAll(/\bbelow\("(\/[^"]*)"/g)].map(([, root = ""]) => root);
+    const roots = /\bbelow\("\/my"|\bcallsByRole\(/.test(text) ? ["", "/my"] : [""];
     return [...text.matchAll(pattern)].flatMap(([, kind = "", type = "", path = ""]) =>
-      ["", ...roots].map((root) => ({ file, kind, type, path: root + path })),
+      roots.map((root) => ({ file, kind, type, path: root + path })),
     );
   });
 }

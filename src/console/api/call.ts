@@ -16,6 +16,8 @@ export interface Meta {
   total?: number;
   total_pages?: number;
   next_cursor?: string | null;
+  /** Of all rows that match, where they were asked for. */
+  sums?: readonly { currency: string; amount: string }[];
   /** Of metadata keys: the events that they come from, and whether these are all events, and all their keys. */
   events?: number;
   all_events?: boolean;

@@ -2,6 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { Endpoint, Input, Meta } from "../api/call.ts";
 import type { Loaded } from "../api/cache.ts";
 import type { QueryState } from "./query.ts";
+import { money } from "../text/money.ts";
 import { number } from "../text/number.ts";
 import { Button } from "./button.tsx";
 import { CsvButton } from "./download.tsx";
@@ -183,10 +184,20 @@ export function ListTable<Row>(props: {
         sort={{ by: sorted, set: (by) => query.set({ sort: by, page: undefined }) }}
       />
       <div class="table-foot">
+        {answer.meta?.sums && <SumsText of={answer.meta.sums} />}
         {csv && <CsvButton {...csv} name={label} />}
         <Pager meta={answer.meta} query={query} />
       </div>
     </div>
+  );
+}
+
+function SumsText({ of }: { of: NonNullable<Meta["sums"]> }) {
+  return (
+    <span>
+      Sum of all{" "}
+      <strong>{of.map(({ currency, amount }) => money(amount, currency)).join(", ") || "nothing"}</strong>
+    </span>
   );
 }
 

@@ -9,12 +9,12 @@ import { may } from "../../app/session.ts";
 import { money, unitPrice } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { DecimalField, TextAreaField, TextField } from "../../ui/fields.tsx";
-import { Form, FormDialog } from "../../ui/form.tsx";
+import { FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
+import { RecordActs } from "../../ui/record_acts.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { say } from "../../ui/toast.tsx";
@@ -200,76 +200,61 @@ function Grants({ of }: { of: BillingModel }) {
 }
 
 function ModelActs({ of }: { of: BillingModel }) {
-  const { route } = useLocation();
-  const [open, setOpen] = useState<"edit" | "copy" | "delete">();
-  const close = () => setOpen(undefined);
+  const [is_copying, setCopying] = useState(false);
   return (
-    <>
-      <Button onClick={() => setOpen("edit")}>Edit</Button>
+    <RecordActs
+      of={of}
+      noun="billing model"
+      edit={{
+        schema: "UpdateBillingModel",
+        to: updateBillingModel,
+        initial: { name: of.name, description: of.description },
+        blank: { description: "" },
+        note: "Prices of a model that subscriptions use do not change: duplicate it, and move subscriptions to the new one.",
+        fields: (form) => (
+          <>
+            <TextField form={form} name="name" label="Name" />
+            <TextAreaField form={form} name="description" label="Description" rows={2} />
+          </>
+        ),
+      }}
+      remove={{
+        to: deleteBillingModel,
+        list: `${BASE}/billing-models`,
+        effects: "No new subscription can take it. One that active subscriptions use cannot be deleted.",
+      }}
+    >
       <LinkButton href={`${BASE}/billing-models/new?from=${of.id}`} icon="copy">
         Duplicate
       </LinkButton>
-      <Button onClick={() => setOpen("copy")}>For one client</Button>
-      <Button kind="danger" onClick={() => setOpen("delete")}>
-        Delete
-      </Button>
-      {open === "edit" && (
-        <FormDialog
-          title={`Edit ${of.name}`}
-          onClose={close}
-          note="Prices of a model that subscriptions use do not change: duplicate it, and move subscriptions to the new one."
-          schema="UpdateBillingModel"
-          act="Save"
-          initial={{ name: of.name, description: of.description }}
-          submit={({ name, description = "" }, key) =>
-            write(updateBillingModel, { id: of.id, name, description }, { key })
-          }
-        >
-          {(form) => (
-            <>
-              <TextField form={form} name="name" label="Name" />
-              <TextAreaField form={form} name="description" label="Description" rows={2} />
-            </>
-          )}
-        </FormDialog>
+      <Button onClick={() => setCopying(true)}>For one client</Button>
+      {is_copying && <CopyFor of={of} onClose={() => setCopying(false)} />}
+    </RecordActs>
+  );
+}
+
+function CopyFor({ of, onClose }: { of: BillingModel; onClose: () => void }) {
+  const { route } = useLocation();
+  return (
+    <FormDialog
+      title={`${of.name} for one client`}
+      onClose={onClose}
+      schema="CopyBillingModel"
+      act="Make it"
+      initial={{ name: of.name }}
+      submit={async (values, key) => {
+        const { data } = await write(copyBillingModel, { ...values, id: of.id }, { key });
+        say("Made. Other clients cannot take it.");
+        route(`${BASE}/billing-models/${data.id}`);
+      }}
+    >
+      {(form) => (
+        <>
+          <PickField form={form} name="for_client_id" label="Client" source={CLIENTS} />
+          <TextField form={form} name="name" label="Name" />
+          <DecimalField form={form} name="price" label="Price" help="Left empty: as it is." />
+        </>
       )}
-      {open === "copy" && (
-        <Dialog title={`${of.name} for one client`} onClose={close}>
-          <Form
-            schema="CopyBillingModel"
-            act="Make it"
-            initial={{ name: of.name }}
-            onCancel={close}
-            submit={async (values, key) => {
-              const { data } = await write(copyBillingModel, { ...values, id: of.id }, { key });
-              say("Made. Other clients cannot take it.");
-              route(`${BASE}/billing-models/${data.id}`);
-            }}
-          >
-            {(form) => (
-              <>
-                <PickField form={form} name="for_client_id" label="Client" source={CLIENTS} />
-                <TextField form={form} name="name" label="Name" />
-                <DecimalField form={form} name="price" label="Price" help="Left empty: as it is." />
-              </>
-            )}
-          </Form>
-        </Dialog>
-      )}
-      {open === "delete" && (
-        <Confirm
-          title="Delete this billing model?"
-          act="Delete billing model"
-          name={of.name}
-          onClose={close}
-          run={async (key) => {
-            await write(deleteBillingModel, { id: of.id }, { key });
-            route(`${BASE}/billing-models`);
-          }}
-        >
-          <p>No new subscription can take it. One that active subscriptions use cannot be deleted.</p>
-        </Confirm>
-      )}
-    </>
+    </FormDialog>
   );
 }

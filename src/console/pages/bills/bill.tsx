@@ -7,6 +7,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { period } from "../../text/time.ts";
+import { BILL_COLUMNS, bills } from "../../ui/bills.tsx";
 import { BillLines } from "../../ui/bill_lines.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { RECORD_KIND_NAMES } from "../../ui/names.ts";
@@ -14,7 +15,7 @@ import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await, FailureNotice } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { getBill, listBills, verifyBill } from "./calls.ts";
+import { getBill, verifyBill } from "./calls.ts";
 
 /** One bill: its lines, what adjusts it, and its proof from the events. */
 export function BillPage({ params }: PageProps) {
@@ -174,7 +175,7 @@ function UsageProof({ of }: { of: Verification["lines"][number]["actual"] }) {
 
 /** The other records of the same subscription's period: adjustments link both ways. */
 function Others({ of }: { of: BillingRecordDetail }) {
-  const others = useAnswer(listBills, { subscription_id: of.subscription_id, page: 1, limit: 50 });
+  const others = useAnswer(bills().list, { subscription_id: of.subscription_id, page: 1, limit: 50 });
   return (
     <Await of={others}>
       {(records) => {
@@ -188,16 +189,7 @@ function Others({ of }: { of: BillingRecordDetail }) {
               label="Other bills of this period"
               rows={same}
               keyOf={({ id }) => id}
-              columns={[
-                { title: "Bill", cell: ({ id }) => <a href={`${BASE}/bills/${id}`}>#{id}</a> },
-                { title: "Kind", cell: ({ kind }) => RECORD_KIND_NAMES[kind] },
-                { title: "Written", cell: ({ created_at }) => <Time at={created_at} /> },
-                {
-                  title: "Amount",
-                  is_figure: true,
-                  cell: ({ totalCharges, currency }) => money(totalCharges, currency),
-                },
-              ]}
+              columns={BILL_COLUMNS}
             />
           </Section>
         );

@@ -1,4 +1,4 @@
-import type { BillingRecord, BillingRecordDetail, Verification } from "../../../billing/records/model.ts";
+import type { BillingRecordDetail, Verification } from "../../../billing/records/model.ts";
 import type { CreditRow } from "../../../billing/credits/model.ts";
 import type { Revenue } from "../../../billing/revenue/model.ts";
 import type { RunningBills } from "../../../billing/running_bills/model.ts";
@@ -10,7 +10,6 @@ import type {
 } from "../../../billing/runs/model.ts";
 import { get, list, post } from "../../api/call.ts";
 
-export const listBills = list<typeof BillingRecord>("/billing-records");
 export const getBill = get<typeof BillingRecordDetail>("/billing-records/:id");
 export const verifyBill = get<typeof Verification>("/billing-records/:id/verify");
 

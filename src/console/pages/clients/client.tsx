@@ -1,5 +1,4 @@
 import type { Static } from "@sinclair/typebox";
-import { useLocation } from "preact-iso";
 import { useState } from "preact/hooks";
 import type { ClientDetail } from "../../../billing/clients/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
@@ -7,25 +6,17 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { company, may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
-import { date, period } from "../../text/time.ts";
+import { date } from "../../text/time.ts";
+import { LastBills } from "../../ui/bills.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
 import { DecimalField, TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
-import { RECORD_KIND_NAMES } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
+import { RecordActs } from "../../ui/record_acts.tsx";
 import { Await, Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { say } from "../../ui/toast.tsx";
-import {
-  deleteClient,
-  getBillingProfile,
-  getClient,
-  listBills,
-  saveBillingProfile,
-  updateClient,
-} from "./calls.ts";
+import { deleteClient, getBillingProfile, getClient, saveBillingProfile, updateClient } from "./calls.ts";
 
 type Detail = Static<typeof ClientDetail>;
 
@@ -50,7 +41,9 @@ export function ClientPage({ params }: PageProps) {
         {(of) => (
           <>
             <Subscriptions of={of} />
-            <Bills client_id={of.id} />
+            <Section title="Last bills" actions={<a href={`${BASE}/bills?client_id=${of.id}`}>All bills</a>}>
+              <LastBills of={{ client_id: of.id }} />
+            </Section>
             <Profile client_id={of.id} />
           </>
         )}
@@ -60,46 +53,24 @@ export function ClientPage({ params }: PageProps) {
 }
 
 function ClientActs({ of }: { of: Detail }) {
-  const { route } = useLocation();
-  const [open, setOpen] = useState<"edit" | "delete">();
-  const close = () => setOpen(undefined);
   return (
-    <>
-      <Button onClick={() => setOpen("edit")}>Rename</Button>
-      <Button kind="danger" onClick={() => setOpen("delete")}>
-        Delete
-      </Button>
-      {open === "edit" && (
-        <FormDialog
-          title={`Rename ${of.name}`}
-          onClose={close}
-          schema="CreateClient"
-          act="Save"
-          initial={{ name: of.name }}
-          submit={(values, key) => write(updateClient, { ...values, id: of.id }, { key })}
-        >
-          {(form) => <TextField form={form} name="name" label="Name" />}
-        </FormDialog>
-      )}
-      {open === "delete" && (
-        <Confirm
-          title="Delete this client?"
-          act="Delete client"
-          name={of.name}
-          onClose={close}
-          run={async (key) => {
-            await write(deleteClient, { id: of.id }, { key });
-            say(`${of.name} is deleted`);
-            route(`${BASE}/clients`);
-          }}
-        >
-          <p>
-            Its users can no longer sign in. Bills and usage stay. A client with active subscriptions cannot
-            be deleted: cancel them first.
-          </p>
-        </Confirm>
-      )}
-    </>
+    <RecordActs
+      of={of}
+      noun="client"
+      edit={{
+        act: "Rename",
+        schema: "CreateClient",
+        to: updateClient,
+        initial: { name: of.name },
+        fields: (form) => <TextField form={form} name="name" label="Name" />,
+      }}
+      remove={{
+        to: deleteClient,
+        list: `${BASE}/clients`,
+        effects:
+          "Its users can no longer sign in. Bills and usage stay. A client with active subscriptions cannot be deleted: cancel them first.",
+      }}
+    />
   );
 }
 
@@ -143,47 +114,6 @@ function Subscriptions({ of }: { of: Detail }) {
           ]}
         />
       )}
-    </Section>
-  );
-}
-
-function Bills({ client_id }: { client_id: number }) {
-  const bills = useAnswer(listBills, { client_id, page: 1, limit: 6 });
-  return (
-    <Section title="Last bills" actions={<a href={`${BASE}/bills?client_id=${client_id}`}>All bills</a>}>
-      <Await of={bills}>
-        {(records) =>
-          records.length === 0 ? (
-            <p class="soft">None yet.</p>
-          ) : (
-            <Table
-              label="Last bills"
-              rows={records}
-              keyOf={({ id }) => id}
-              columns={[
-                {
-                  title: "Bill",
-                  cell: ({ id, kind }) => (
-                    <>
-                      <a href={`${BASE}/bills/${id}`}>#{id}</a>{" "}
-                      {kind !== "period" && <Badge>{RECORD_KIND_NAMES[kind]}</Badge>}
-                    </>
-                  ),
-                },
-                {
-                  title: "Period",
-                  cell: ({ billingStartAt, billingEndAt }) => period(billingStartAt, billingEndAt),
-                },
-                {
-                  title: "Amount",
-                  is_figure: true,
-                  cell: ({ totalCharges, currency }) => money(totalCharges, currency),
-                },
-              ]}
-            />
-          )
-        }
-      </Await>
     </Section>
   );
 }

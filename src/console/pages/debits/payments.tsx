@@ -30,7 +30,10 @@ const columns: Column<MandatePayment>[] = [
 /** All debits. */
 export function PaymentsPage() {
   const query = useQuery();
-  const payments = useAnswer(listPayments, query.input(["status", "mandate_id", "from", "to"]));
+  const payments = useAnswer(listPayments, {
+    ...query.input(["status", "mandate_id", "from", "to"]),
+    sums: true,
+  });
   return (
     <Page title="Debits" intro="Each debit of a mandate, for a period or by hand.">
       <DebitTabs at="/debits/payments" />

@@ -1,16 +1,12 @@
-import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
 import type { Meter } from "../../../billing/meters/model.ts";
-import { useAnswer, write } from "../../api/cache.ts";
+import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
 import { TextAreaField, TextField } from "../../ui/fields.tsx";
-import { FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
+import { RecordActs } from "../../ui/record_acts.tsx";
 import { Await } from "../../ui/states.tsx";
 import { METERS } from "../../ui/sources.ts";
 import { deleteMeter, updateMeter } from "./calls.ts";
@@ -62,47 +58,27 @@ export function MeterPage({ params }: PageProps) {
 }
 
 function MeterActs({ of }: { of: Meter }) {
-  const { route } = useLocation();
-  const [open, setOpen] = useState<"edit" | "delete">();
-  const close = () => setOpen(undefined);
   return (
-    <>
-      <Button onClick={() => setOpen("edit")}>Edit</Button>
-      <Button kind="danger" onClick={() => setOpen("delete")}>
-        Delete
-      </Button>
-      {open === "edit" && (
-        <FormDialog
-          title={`Edit ${of.name}`}
-          onClose={close}
-          note="What a meter counts by is fixed once a billing model in use or a feature names it."
-          schema="UpdateMeter"
-          act="Save"
-          initial={{ name: of.name, description: of.description }}
-          submit={(values, key) => write(updateMeter, { ...values, id: of.id }, { key })}
-        >
-          {(form) => (
-            <>
-              <TextField form={form} name="name" label="Name" />
-              <TextAreaField form={form} name="description" label="Description" rows={2} />
-            </>
-          )}
-        </FormDialog>
-      )}
-      {open === "delete" && (
-        <Confirm
-          title="Delete this meter?"
-          act="Delete meter"
-          name={of.name}
-          onClose={close}
-          run={async (key) => {
-            await write(deleteMeter, { id: of.id }, { key });
-            route(`${BASE}/meters`);
-          }}
-        >
-          <p>One that a billing model or a feature names cannot be deleted.</p>
-        </Confirm>
-      )}
-    </>
+    <RecordActs
+      of={of}
+      noun="meter"
+      edit={{
+        schema: "UpdateMeter",
+        to: updateMeter,
+        initial: { name: of.name, description: of.description },
+        note: "What a meter counts by is fixed once a billing model in use or a feature names it.",
+        fields: (form) => (
+          <>
+            <TextField form={form} name="name" label="Name" />
+            <TextAreaField form={form} name="description" label="Description" rows={2} />
+          </>
+        ),
+      }}
+      remove={{
+        to: deleteMeter,
+        list: `${BASE}/meters`,
+        effects: "One that a billing model or a feature names cannot be deleted.",
+      }}
+    />
   );
 }

@@ -1,34 +1,25 @@
 import { useState } from "preact/hooks";
 import type { SubscriptionDetail } from "../../../billing/subscriptions/detail.ts";
-import { useAnswer, write } from "../../api/cache.ts";
+import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
-import { money } from "../../text/money.ts";
-import { number } from "../../text/number.ts";
-import { period } from "../../text/time.ts";
-import { Gauge } from "../../ui/bars.tsx";
-import { BillLines } from "../../ui/bill_lines.tsx";
+import { Limits } from "../../ui/limits.tsx";
+import { RunningBill } from "../../ui/running_bill.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet } from "../../ui/dialog.tsx";
 import { type Act, Choices, Effects } from "../../ui/effects.tsx";
-import { CheckField, DecimalField } from "../../ui/fields.tsx";
-import { FormDialog } from "../../ui/form.tsx";
-import { Badge, Facts, Figure, Page, Section } from "../../ui/page.tsx";
+import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import {
   cancel,
   downgrade,
   getOverview,
-  getSpendLimit,
   getSubscription,
-  listEntitlements,
   listPlans,
-  previewBill,
   previewCancel,
   previewDowngrade,
   previewUpgrade,
-  setSpendLimit,
   upgrade,
 } from "./calls.ts";
 
@@ -92,107 +83,6 @@ function Parts({ of }: { of: SubscriptionDetail }) {
       {of.status === "active" && <RunningBill id={of.id} />}
       <Limits id={of.id} />
     </>
-  );
-}
-
-function RunningBill({ id }: { id: number }) {
-  const preview = useAnswer(previewBill, { id, projected: true });
-  return (
-    <Section title="This period so far">
-      <Await of={preview}>
-        {({ from, to, total, currency, lines, projected_total }) => (
-          <>
-            <div class="figures-row">
-              <Figure label={period(from, to)} value={money(total, currency)} note="so far" />
-              {projected_total !== undefined && (
-                <Figure
-                  label="If usage goes on as it did"
-                  value={money(projected_total, currency)}
-                  note="forecast"
-                />
-              )}
-            </div>
-            <BillLines lines={lines} currency={currency} total={total} label="This period so far" />
-          </>
-        )}
-      </Await>
-    </Section>
-  );
-}
-
-function Limits({ id }: { id: number }) {
-  const entitlements = useAnswer(listEntitlements, { id });
-  const limit = useAnswer(getSpendLimit, { id });
-  const [is_open, setOpen] = useState(false);
-  const close = () => setOpen(false);
-  return (
-    <Section title="Limits">
-      <Await of={entitlements} rows={1}>
-        {(rows) => (
-          <ul class="rows">
-            {rows.map(({ feature, kind, enabled, limit: most, used, window, per, value }) => (
-              <li key={`${feature} ${window ?? ""} ${per ?? ""}`}>
-                <strong>{feature}</strong>{" "}
-                {kind === "value"
-                  ? value
-                  : kind === "switch"
-                    ? enabled
-                      ? "on"
-                      : "off"
-                    : window !== null && `a ${window}`}
-                {most !== null && used !== undefined && (
-                  <>
-                    <Gauge
-                      used={Number(used)}
-                      of={Number(most)}
-                      label={`${number(used)} of ${number(most)} ${feature} used`}
-                    />
-                    {number(used)} of {number(most)}
-                  </>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
-      </Await>
-      <Await of={limit} rows={1}>
-        {({ company, client, spent, currency }) => (
-          <>
-            <Facts
-              of={[
-                ["Your spend limit", client === null ? "none" : money(client.amount, currency)],
-                ["The company's", company === null ? "none" : money(company.amount, currency)],
-                ["Running charges", spent === null ? "not known yet" : money(spent, currency)],
-              ]}
-            />
-            <Button onClick={() => setOpen(true)}>Set spend limit</Button>
-            {is_open && (
-              <FormDialog
-                title="Your spend limit"
-                onClose={close}
-                schema="SetSpendLimit"
-                act="Set limit"
-                initial={{ amount: client?.amount ?? "", hard: client?.hard ?? true }}
-                submit={(values, key) => write(setSpendLimit, { ...values, id }, { key })}
-              >
-                {(form) => (
-                  <>
-                    <DecimalField
-                      form={form}
-                      name="amount"
-                      label="Most in a billing period"
-                      unit={currency}
-                      help={null}
-                    />
-                    <CheckField form={form} name="hard" label="Refuse calls beyond it" help={null} />
-                  </>
-                )}
-              </FormDialog>
-            )}
-          </>
-        )}
-      </Await>
-    </Section>
   );
 }
 

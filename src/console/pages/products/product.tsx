@@ -1,15 +1,12 @@
-import { useLocation } from "preact-iso";
-import { useState } from "preact/hooks";
 import type { Product } from "../../../billing/products/model.ts";
-import { useAnswer, write } from "../../api/cache.ts";
+import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
-import { Button, LinkButton } from "../../ui/button.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
+import { LinkButton } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
-import { FormDialog } from "../../ui/form.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
+import { RecordActs } from "../../ui/record_acts.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -85,41 +82,22 @@ export function ProductPage({ params }: PageProps) {
 }
 
 function ProductActs({ of }: { of: Product }) {
-  const { route } = useLocation();
-  const [open, setOpen] = useState<"edit" | "delete">();
-  const close = () => setOpen(undefined);
   return (
-    <>
-      <Button onClick={() => setOpen("edit")}>Rename</Button>
-      <Button kind="danger" onClick={() => setOpen("delete")}>
-        Delete
-      </Button>
-      {open === "edit" && (
-        <FormDialog
-          title={`Rename ${of.name}`}
-          onClose={close}
-          schema="CreateProduct"
-          act="Save"
-          initial={{ name: of.name }}
-          submit={(values, key) => write(updateProduct, { ...values, id: of.id }, { key })}
-        >
-          {(form) => <TextField form={form} name="name" label="Name" />}
-        </FormDialog>
-      )}
-      {open === "delete" && (
-        <Confirm
-          title="Delete this product?"
-          act="Delete product"
-          name={of.name}
-          onClose={close}
-          run={async (key) => {
-            await write(deleteProduct, { id: of.id }, { key });
-            route(`${BASE}/products`);
-          }}
-        >
-          <p>Usage and bills stay. A product with active subscriptions cannot be deleted.</p>
-        </Confirm>
-      )}
-    </>
+    <RecordActs
+      of={of}
+      noun="product"
+      edit={{
+        act: "Rename",
+        schema: "CreateProduct",
+        to: updateProduct,
+        initial: { name: of.name },
+        fields: (form) => <TextField form={form} name="name" label="Name" />,
+      }}
+      remove={{
+        to: deleteProduct,
+        list: `${BASE}/products`,
+        effects: "Usage and bills stay. A product with active subscriptions cannot be deleted.",
+      }}
+    />
   );
 }

@@ -1,13 +1,8 @@
 import type { BillingModelChange } from "../../../billing/billing_model_changes/model.ts";
 import type { CreditBalance } from "../../../billing/credits/model.ts";
 import type { ChangePreview } from "../../../billing/previews/model.ts";
-import type { BillingRecord } from "../../../billing/records/model.ts";
-import type { BillPreview } from "../../../billing/runs/model.ts";
 import type { SubscriptionAddOn } from "../../../billing/subscription_add_ons/model.ts";
 import type { CreatedSubscription, SubscriptionDetail } from "../../../billing/subscriptions/detail.ts";
-import type { EntitlementUse } from "../../../entitlements/grants/model.ts";
-import type { SpendLimit } from "../../../entitlements/spend_limits/model.ts";
-import type { Nothing } from "../../../core/schema.ts";
 import { get, list, post, put, remove } from "../../api/call.ts";
 
 export const createSubscription = post<typeof CreatedSubscription>("/subscriptions");
@@ -29,13 +24,7 @@ export const previewUpgrade = post<typeof ChangePreview>("/subscriptions/:id/upg
 export const downgrade = post<typeof BillingModelChange>("/subscriptions/:id/downgrade");
 export const previewDowngrade = post<typeof ChangePreview>("/subscriptions/:id/downgrade/preview");
 
-export const previewBill = get<typeof BillPreview>("/subscriptions/:id/preview");
 export const getCredits = get<typeof CreditBalance>("/subscriptions/:id/credits");
 export const listBookings = list<typeof SubscriptionAddOn>("/subscriptions/:id/add-ons");
 export const addBooking = post<typeof SubscriptionAddOn>("/subscriptions/:id/add-ons");
 export const removeBooking = remove<typeof SubscriptionAddOn>("/subscriptions/:id/add-ons/:bookingId");
-export const listEntitlements = list<typeof EntitlementUse>("/subscriptions/:id/entitlements");
-export const getSpendLimit = get<typeof SpendLimit>("/subscriptions/:id/spend-limit");
-export const setSpendLimit = put<typeof SpendLimit>("/subscriptions/:id/spend-limit");
-export const removeSpendLimit = remove<typeof Nothing>("/subscriptions/:id/spend-limit");
-export const listBills = list<typeof BillingRecord>("/billing-records");

@@ -4,25 +4,22 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
-import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
-import { date, dateTime, period } from "../../text/time.ts";
+import { LastBills } from "../../ui/bills.tsx";
+import { Limits } from "../../ui/limits.tsx";
+import { RunningBill } from "../../ui/running_bill.tsx";
 import { Gauge } from "../../ui/bars.tsx";
-import { BillLines } from "../../ui/bill_lines.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
-import { RECORD_KIND_NAMES } from "../../ui/names.ts";
-import { Badge, Facts, Figure, Page, Section } from "../../ui/page.tsx";
+import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { Bookings } from "./add_ons.tsx";
 import { SUBSCRIPTIONS } from "../../ui/sources.ts";
-import { getCredits, listBills, previewBill, updateSubscription } from "./calls.ts";
+import { getCredits, updateSubscription } from "./calls.ts";
 import { ChangeSheet } from "./change_sheet.tsx";
 import { Life } from "./life.tsx";
-import { Limits } from "./limits.tsx";
 
 /** One subscription: its life, its running bill, credits, limits and bills. */
 export function SubscriptionPage({ params }: PageProps) {
@@ -105,47 +102,10 @@ function Parts({ of }: { of: SubscriptionDetail }) {
         <Limits id={of.id} />
       </div>
       <Bookings of={of} />
-      <Bills id={of.id} />
+      <Section title="Bills" actions={<a href={`${BASE}/bills?subscription_id=${of.id}`}>All bills</a>}>
+        <LastBills of={{ subscription_id: of.id }} />
+      </Section>
     </>
-  );
-}
-
-function RunningBill({ id }: { id: number }) {
-  const preview = useAnswer(previewBill, { id, projected: true });
-  return (
-    <Section title="Running bill" intro="Whole fees and the usage so far, as it would be billed now.">
-      <Await of={preview}>
-        {({ from, to, total, currency, lines, projected_total, unmetered }) => (
-          <>
-            <div class="figures-row">
-              <Figure label={period(from, to)} value={money(total, currency)} note="so far" />
-              {projected_total !== undefined && (
-                <Figure
-                  label="If usage goes on as it did"
-                  value={money(projected_total, currency)}
-                  note="forecast"
-                />
-              )}
-            </div>
-            {unmetered && unmetered.event_count > 0 && (
-              <div class="notice warn">
-                <p>
-                  No charge counts {count(unmetered.event_count, "event")} ({number(unmetered.usage)} units)
-                  so far.
-                </p>
-              </div>
-            )}
-            <BillLines
-              lines={lines}
-              currency={currency}
-              total={total}
-              subscription_id={id}
-              label="Running bill"
-            />
-          </>
-        )}
-      </Await>
-    </Section>
   );
 }
 
@@ -185,58 +145,6 @@ function Credits({ id }: { id: number }) {
             />
           </>
         )}
-      </Await>
-    </Section>
-  );
-}
-
-function Bills({ id }: { id: number }) {
-  const bills = useAnswer(listBills, { subscription_id: id, page: 1, limit: 12 });
-  return (
-    <Section title="Bills" actions={<a href={`${BASE}/bills?subscription_id=${id}`}>All bills</a>}>
-      <Await of={bills}>
-        {(records) =>
-          records.length === 0 ? (
-            <p class="soft">None yet: the first is written when the first period ends.</p>
-          ) : (
-            <Table
-              label="Bills"
-              rows={records}
-              keyOf={(record) => record.id}
-              columns={[
-                {
-                  title: "Bill",
-                  cell: ({ id: bill_id, kind }) => (
-                    <>
-                      <a href={`${BASE}/bills/${bill_id}`}>#{bill_id}</a>{" "}
-                      {kind !== "period" && <Badge>{RECORD_KIND_NAMES[kind]}</Badge>}
-                    </>
-                  ),
-                },
-                {
-                  title: "Period",
-                  cell: ({ billingStartAt, billingEndAt }) => period(billingStartAt, billingEndAt),
-                },
-                {
-                  title: "Units",
-                  is_figure: true,
-                  is_minor: true,
-                  cell: ({ billedUnits }) => number(billedUnits),
-                },
-                {
-                  title: "Amount",
-                  is_figure: true,
-                  cell: ({ totalCharges, currency }) => money(totalCharges, currency),
-                },
-                {
-                  title: "Written",
-                  is_minor: true,
-                  cell: ({ created_at }) => <span title={dateTime(created_at)}>{date(created_at)}</span>,
-                },
-              ]}
-            />
-          )
-        }
       </Await>
     </Section>
   );
