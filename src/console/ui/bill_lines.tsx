@@ -5,6 +5,7 @@ import { count, number } from "../text/number.ts";
 import { period } from "../text/time.ts";
 import { Badge } from "./page.tsx";
 import { type Column, Table } from "./table.tsx";
+import { isClient } from "./whose.ts";
 
 type Line = Omit<BillLine, "event_count" | "usage_digest" | "billing_model_id" | "skipped_events"> &
   Partial<BillLine>;
@@ -22,7 +23,7 @@ export function eventsHref(
   const query = new URLSearchParams({ subscription_id: String(subscription_id), from, to });
   const values = Object.entries(match ?? {}).map(([key, value]) => [`metadata:${key}`, "is", value]);
   if (values.length > 0) query.set("filters", JSON.stringify(values));
-  return `${BASE}/usage/events?${query.toString()}`;
+  return `${BASE}${isClient() ? "/my" : ""}/usage/events?${query.toString()}`;
 }
 
 /** The lines of a bill, as the service says them. */

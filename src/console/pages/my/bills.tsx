@@ -63,7 +63,12 @@ export function MyBillPage({ params }: PageProps) {
                 ["Written", <Time at={of.created_at} />],
               ]}
             />
-            <BillLines lines={of.lines} currency={of.currency} total={of.totalCharges} />
+            <BillLines
+              lines={of.lines}
+              currency={of.currency}
+              total={of.totalCharges}
+              subscription_id={of.subscription_id}
+            />
           </Section>
         )}
       </Await>
