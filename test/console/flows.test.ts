@@ -139,7 +139,7 @@ describeInBrowser("flows", () => {
     await settle(page);
     expect(await page.getByRole("heading", { level: 1 }).textContent()).toContain("Overview");
     await page.getByRole("link", { name: "Acme, production" }).click();
-    await page.getByText("This period so far").first().waitFor();
+    await page.getByText("Whole fees and the usage so far").first().waitFor();
     await page.goto(`${service.url}/console/clients/1`);
     await page.getByRole("heading", { name: "You may not see Client" }).waitFor();
     expect((await client("GET", "/clients/1")).status).toBe(403);
