@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 
 describeInBrowser("a bill's line", () => {
-  test("leads to the events that it counts, by the values that its price is of", async () => {
+  test("leads to the events that it counts, by the values that its price is of, and each of them back", async () => {
     const { data: bills } = (await service.api("GET", "/billing-records")).body;
     const details = await Promise.all(
       bills.map(async ({ id }: Json) => (await service.api("GET", `/billing-records/${id}`)).body.data),
@@ -28,6 +28,11 @@ describeInBrowser("a bill's line", () => {
     const row = page.getByRole("row").filter({ hasText: `model ${line.match.model}` });
     await row.getByRole("link", { name: `${line.event_count} events` }).click();
     await page.getByText(`of ${line.event_count} events`).waitFor();
+    await page.getByRole("table", { name: "Events" }).getByRole("button").first().click();
+    const sheet = page.getByRole("dialog", { name: "Usage event" });
+    const on_bills = sheet.getByRole("listitem").filter({ hasText: line.description });
+    await on_bills.getByRole("link", { name: `Bill #${id}` }).click();
+    await page.getByRole("heading", { level: 1, name: `Bill #${id}` }).waitFor();
     expectNoTrouble(troubles);
   });
 });

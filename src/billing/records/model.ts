@@ -2,6 +2,8 @@ import { type Static, Type } from "@sinclair/typebox";
 import { rangeFields } from "../../core/instants.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { At, Id, nullable, oneOf, pageFields, sortedBy, strict, sumsField } from "../../core/schema.ts";
+import { SHARED_LIMITS } from "../../core/limits.ts";
+import { MAX_TIMESTAMP_MS } from "../../usage_store/port.ts";
 import { DecimalText } from "../decimals.ts";
 import { BillLine } from "../rating/bill_line.ts";
 import { Unmetered } from "../meters/unmetered.ts";
@@ -85,6 +87,42 @@ export const ListBillingRecords = strict({
 type ListBillingRecords = Static<typeof ListBillingRecords>;
 export type RecordFilter = Omit<ListBillingRecords, "sort" | "with" | "sums" | "page" | "limit">;
 export type RecordSort = NonNullable<ListBillingRecords["sort"]>;
+
+/** An event, found by its id, its subscription and its time. */
+export const FindEventLines = strict({
+  id: Type.String({ format: "uuid" }),
+  external_subscription_id: Type.String({ maxLength: SHARED_LIMITS.external_id_length }),
+  timestamp: Type.Integer({
+    minimum: 0,
+    maximum: MAX_TIMESTAMP_MS,
+    description: "of the event, Unix time in ms",
+  }),
+});
+
+/** What bills make of an event. */
+export const EventLines = Type.Object(
+  {
+    subscription_id: Id,
+    is_billed: Type.Boolean({ description: "whether its period has a bill of its own" }),
+    lines: Type.Array(
+      Type.Object(
+        {
+          billing_record_id: Id,
+          kind: oneOf(RECORD_KINDS, "of the record"),
+          currency: Type.String(),
+          takes_back: Type.Boolean({
+            description: "whether it takes back that an earlier line counts the event",
+          }),
+          line: BillLine,
+        },
+        { title: "EventLine" },
+      ),
+      { description: "the lines that count the event, in the order in which they were written" },
+    ),
+  },
+  { title: "EventLines" },
+);
+export type EventLines = Static<typeof EventLines>;
 
 const UsageProof = Type.Object(
   { quantity: DecimalText, event_count: Type.Integer(), usage_digest: Type.String() },

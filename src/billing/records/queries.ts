@@ -245,6 +245,20 @@ export async function listRecorded(
   });
 }
 
+/** The records of a subscription's period that an instant is in, first to last, and their currency. */
+export async function listRecordedAt(
+  tx: ReadTx,
+  subscription_id: number,
+  at: IsoInstant,
+): Promise<(RecordedPart & { currency: string })[]> {
+  const t = tx.q.use(billingRecordTable);
+  return selectRows(tx.q, t, {
+    columns: { ...partColumns(tx.q), currency: t.currency },
+    where: and(ofSubscriptions(tx, [subscription_id]), lte(t.billingStartAt, at), gt(t.billingEndAt, at)),
+    order: [asc(t.billingStartAt), asc(t.sequence)],
+  });
+}
+
 /** The records of periods that start in `[from, to)`, in the order in which they were written. */
 export async function listRecordedBetween(
   tx: ReadTx,

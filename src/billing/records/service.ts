@@ -2,21 +2,29 @@ import { Type } from "@sinclair/typebox";
 import { operation } from "../../app/operation.ts";
 import { readTx } from "../../app/transaction.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { notFound, orNotFound } from "../../core/errors.ts";
+import { AppError, notFound, orNotFound } from "../../core/errors.ts";
 import type { HtmlPage } from "../../core/html.ts";
 import { pagedList } from "../../core/pagination.ts";
 import { recordedPeriod } from "../../core/periods.ts";
 import { ById, pagedWithSums } from "../../core/schema.ts";
-import { instant } from "../../core/time.ts";
+import { instant, iso } from "../../core/time.ts";
 import type { ReadTx } from "../../store/store.ts";
 import { findCompany } from "../../tenancy/companies/queries.ts";
 import { namedMeters } from "../billing_models/price_terms.ts";
 import { findMeters } from "../meters/queries.ts";
 import { findElsewhere } from "../runs/commitment_years.ts";
-import { findSubscription, listZones } from "../subscriptions/queries.ts";
+import { findIdByExternalId, findSubscription, listZones } from "../subscriptions/queries.ts";
 import { countAssertions, UsageCount } from "./count_usage.ts";
+import { belongsTo, findEvent, linesOfEvent, recordsAfter } from "./event_lines.ts";
 import { invoicePage } from "./invoice_page.ts";
-import { BillingRecord, BillingRecordDetail, ListBillingRecords, Verification } from "./model.ts";
+import {
+  BillingRecord,
+  BillingRecordDetail,
+  EventLines,
+  FindEventLines,
+  ListBillingRecords,
+  Verification,
+} from "./model.ts";
 import { listRecords, sumRecords, withNames } from "./list_queries.ts";
 import * as queries from "./queries.ts";
 import { differencesOf } from "./verify_amounts.ts";
@@ -82,6 +90,49 @@ export const verifyBillingRecord = operation({
     });
     await count.ask(ctx.usage, tx.scope.company_id, ctx.config.usage_query_timeout_ms);
     return verify(assertions, counted, recorded.at(-1)?.lines, differences);
+  },
+});
+
+/**
+ * Finds the lines of bills that count a usage event. A client user finds its own client's. Errors: not_found for an event
+ * that is not there, or was removed; unavailable past the time limit. Decision 0311.
+ */
+export const findEventLines = operation({
+  name: "find_event_lines",
+  permission: "billing:read",
+  input: FindEventLines,
+  output: EventLines,
+  async run(ctx, { id: given, external_subscription_id, timestamp }): Promise<EventLines> {
+    const tx = readTx(ctx);
+    const { company_id } = tx.scope;
+    const id = given.toLowerCase();
+    const missing = new AppError("not_found", `Usage event ${id} not found`);
+    const subscription_id = await findIdByExternalId(tx, external_subscription_id);
+    if (subscription_id === undefined) throw missing;
+    const place = { company_id, subscription_id, timestamp, id };
+    const found = await findEvent(ctx.usage, place, ctx.config.usage_query_timeout_ms);
+    if (found === undefined) throw missing;
+    const at = iso(Temporal.Instant.fromEpochMilliseconds(timestamp));
+    const records = await queries.listRecordedAt(tx, subscription_id, at);
+    const all_lines = records.flatMap(({ lines }) => lines);
+    const { modelOf, terms } = await findTermsOf(tx, all_lines);
+    const meters = await findMeters(tx, namedMeters(terms));
+    const after = await recordsAfter(ctx, company_id, found, records);
+    const lines = linesOfEvent(
+      records,
+      (line) => belongsTo(line, found.event, meters, modelOf),
+      (record) => after.has(record),
+    );
+    return {
+      subscription_id,
+      is_billed: records.some(({ kind }) => kind === "period"),
+      lines: lines.map(({ record: { id: billing_record_id, kind, currency }, ...rest }) => ({
+        billing_record_id,
+        kind,
+        currency,
+        ...rest,
+      })),
+    };
   },
 });
 

@@ -80,6 +80,13 @@ export async function findSubscription(tx: ReadTx, id: number): Promise<Subscrip
   return row && toDetail(row, tx.now);
 }
 
+/** The id of the subscription that its sender knows by this one. */
+export async function findIdByExternalId(tx: ReadTx, external: string): Promise<number | undefined> {
+  const t = tx.q.use(subscriptionTable);
+  const where = and(inScope(tx), eq(t.external_subscription_id, external));
+  return (await findRow(tx.q, t, { columns: { id: t.id }, where }))?.id;
+}
+
 /** How many matching subscriptions are active. */
 export function countActiveSubscriptions(tx: ReadTx, filter: SubscriptionFilter): Promise<number> {
   const where = and(inScope(tx), matches(tx, { ...filter, status: "active" }));

@@ -3,6 +3,7 @@ import type { Static } from "@sinclair/typebox";
 import type { UsageEvent } from "../../../usage/search/model.ts";
 import type { UsageSeries } from "../../../usage/series/model.ts";
 import { type Failure, failureFrom, send } from "../../api/call.ts";
+import { may } from "../../app/session.ts";
 import { count, number } from "../../text/number.ts";
 import { preciseTime } from "../../text/time.ts";
 import { Button } from "../button.tsx";
@@ -12,6 +13,7 @@ import { FailureNotice, Skeleton } from "../states.tsx";
 import { Table } from "../table.tsx";
 import { Time } from "../timeline.tsx";
 import type { ExplorerCalls } from "./calls.ts";
+import { EventBills } from "./event_bills.tsx";
 import { type Explored, withFilter } from "./question.ts";
 import { eventSearchOf } from "./share.tsx";
 
@@ -168,6 +170,16 @@ function EventSheet({ event, onClose }: { event: Event; onClose: () => void }) {
           ["Stored", <Time at={event.created_at} show={preciseTime} />],
         ]}
       />
+      {may("billing:read") && (
+        <>
+          <h3>On bills</h3>
+          <EventBills
+            id={event.id}
+            external_subscription_id={externalId(event.subscription_id)}
+            timestamp={event.timestamp}
+          />
+        </>
+      )}
       <h3>As JSON</h3>
       <Json of={event} />
     </Sheet>
