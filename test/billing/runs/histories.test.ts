@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type BillingFixture, openBillingFixture } from "../fixtures.ts";
+import { AHEAD, type Assortment, PLAIN } from "./assortments.ts";
 import { liveThrough } from "./histories.ts";
 
 /** Few in every run; `FUZZ_ROUNDS=2000 bun test --timeout 7200000 test/billing/runs/histories.test.ts` makes more. */
@@ -18,17 +19,24 @@ beforeAll(async () => {
 });
 afterAll(() => billing.service.stop());
 
-test("random histories bill each period the same as one bill at the end", async () => {
-  expect(ROUNDS).toBeGreaterThan(0);
+async function liveThroughAll(rounds: number, assortment: Assortment): Promise<void> {
+  expect(rounds).toBeGreaterThan(0);
   const failures: unknown[] = [];
-  for (let round = 0; round * TOGETHER < ROUNDS; round++) {
+  for (let round = 0; round * TOGETHER < rounds; round++) {
     if (round > 0 && round % A_SERVER === 0) {
       await billing.service.stop();
       billing = await openBillingFixture();
     }
-    await liveThrough(billing, SEED + round, TOGETHER).catch((error) => void failures.push(error));
+    const histories = liveThrough(billing, SEED + round, TOGETHER, assortment);
+    await histories.catch((error) => void failures.push(error));
     if (failures.length > 2) break;
   }
   for (const failure of failures) console.error(failure);
   expect(failures).toEqual([]);
-});
+}
+
+test("random histories bill each period the same as one bill at the end", () =>
+  liveThroughAll(ROUNDS, PLAIN));
+
+test("so do those with setup fees, trials, fees in advance, add-ons and bills before a month ends", () =>
+  liveThroughAll(ROUNDS, AHEAD));

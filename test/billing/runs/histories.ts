@@ -4,41 +4,17 @@ import { sum } from "../../../src/core/money.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import { proveBills } from "../../../src/billing/proof/service.ts";
 import { recheckBilling } from "../../../src/billing/runs/service.ts";
+import { carryOnSimulations } from "../../../src/billing/simulations/run.ts";
 import { type Dice, dice } from "../../support/dice.ts";
 import type { Answer, Json } from "../../support/harness.ts";
 import { changesOf, changeTo, applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import { previewAndSend } from "../previews/fixtures.ts";
-import { type BillingFixture, type Company, CREDIT, FLAT, GRADUATED, PACKAGE, VOLUME } from "../fixtures.ts";
+import { type Assortment, PLAIN, stock } from "./assortments.ts";
+import type { BillingFixture, Company } from "../fixtures.ts";
 
 // Random histories of subscriptions in a company, and a twin of it that learns everything at the end and is billed
 // once. Whatever was billed when, changed, voided, missed and made good, each period comes to the same.
 
-const credit = (monthly_credits: number, price: number, given: Json = {}): Json => ({
-  ...CREDIT,
-  price,
-  credit_plan: { ...CREDIT.credit_plan, monthly_credits, ...given },
-});
-const MODELS: readonly Json[] = [
-  FLAT,
-  { ...FLAT, price: 62.5 },
-  {
-    billing_type_id: 2,
-    price: 0.35,
-    recurring_fee: "9.99",
-    free_units: "20",
-    minimum_charge: "15",
-    maximum_charge: "80",
-  },
-  { ...GRADUATED, charge_flat_on_zero: true },
-  { ...VOLUME, price: 3 },
-  { ...PACKAGE, recurring_fee: "4", free_units: "7" },
-  credit(100, 31),
-  credit(333, 62, { overage_rate: "0.015" }),
-  credit(1000, 124),
-  credit(40, 20, { credit_consumption: "per_api_call", overage_rate: "0.5" }),
-  credit(200, 50, { overage_rate: null }),
-];
-const CREDIT_PLANS = [6, 7, 8, 10];
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kuala_Lumpur", "Pacific/Kiritimati"];
 
 const BEGINNING = instant("2024-01-03T00:00:00Z");
@@ -66,8 +42,11 @@ interface History {
   readonly roll: Dice;
   readonly company: Company;
   readonly twin: Company;
+  readonly assortment: Assortment;
   readonly models: readonly number[];
   readonly twin_models: readonly number[];
+  readonly add_ons: readonly number[];
+  readonly twin_add_ons: readonly number[];
   readonly pairs: readonly Pair[];
   /** Whether late usage is billed when it comes: then changes alone must have adjusted all that they reach into. */
   readonly is_prompt: boolean;
@@ -81,29 +60,32 @@ const pick = <T>(roll: (n: number) => number, list: readonly T[]): T => {
   return one;
 };
 
-async function begin(billing: BillingFixture, seed: number, subscriptions: number): Promise<History> {
+async function begin(
+  billing: BillingFixture,
+  seed: number,
+  subscriptions: number,
+  assortment: Assortment,
+): Promise<History> {
   const roll = dice(seed);
   const timezone = pick(roll, ZONES);
   billing.clock.set(iso(BEGINNING));
   const [company, twin] = [await billing.addCompany({ timezone }), await billing.addCompany({ timezone })];
-  const models: number[] = [];
-  const twin_models: number[] = [];
-  for (const [i, model] of MODELS.entries()) {
-    models.push(await company.addModel({ name: `Plan ${i}`, ...model }));
-    twin_models.push(await twin.addModel({ name: `Plan ${i}`, ...model }));
-  }
+  const { models, add_ons } = await stock(company, assortment);
+  const { models: twin_models, add_ons: twin_add_ons } = await stock(twin, assortment);
   const pairs: Pair[] = [];
   for (let i = 0; i < subscriptions; i++) {
     // Some start in the past, some in the future.
     const started_at = iso(BEGINNING.add({ minutes: 60 * (roll(24 * 140) - 24 * 40) + roll(60) }));
     const life = { started_at, billing_anchor_day: pick(roll, [1, 1, 15, 28, 31]) };
-    const plan = roll(MODELS.length);
+    const plan = roll(models.length);
     const id = await company.subscribe(models[plan], life);
     const twin_id = await twin.subscribe(twin_models[plan], life);
     pairs.push({ id, twin_id, started_at, events: [], ends_with_period: false });
   }
   const is_prompt = roll(2) === 0;
-  return { billing, roll, company, twin, models, twin_models, pairs, is_prompt, log: [`zone ${timezone}`] };
+  const log = [`zone ${timezone}`];
+  const sold = { assortment, models, twin_models, add_ons, twin_add_ons };
+  return { billing, roll, company, twin, ...sold, pairs, is_prompt, log };
 }
 
 /** What may be answered to a request that its moment decides on. */
@@ -139,7 +121,7 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     return fresh.flat().join(" ");
   },
   async change(of, { id }) {
-    const [to, at] = [of.roll(MODELS.length), around(of, 50, 25)];
+    const [to, at] = [of.roll(of.models.length), around(of, 50, 25)];
     const change = { new_billing_model_id: of.models[to] ?? 0, effective_at: at };
     const answer = await previewAndSend(of.company, id, "billing-model-changes", change);
     settled(answer, "change");
@@ -147,7 +129,7 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
   },
   /** To another model and back on the same day, more or less. */
   async correct(of, { id }) {
-    const [to, at] = [of.roll(MODELS.length), around(of, 20, 0)];
+    const [to, at] = [of.roll(of.models.length), around(of, 20, 0)];
     const first = await changeTo(of.company.api, id, of.models[to] ?? 0, at);
     const back = first.body.data?.old_billing_model_id;
     if (first.status !== 200) return `${first.status}`;
@@ -157,7 +139,10 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     return `to ${to} at ${at} and back at ${later}: ${second.status}`;
   },
   async turn(of, { id }) {
-    const [way, to] = [pick(of.roll, ["upgrade", "downgrade"] as const), pick(of.roll, CREDIT_PLANS)];
+    const [way, to] = [
+      pick(of.roll, ["upgrade", "downgrade"] as const),
+      pick(of.roll, of.assortment.credit_plans),
+    ];
     const answer = await previewAndSend(of.company, id, way, { new_billing_model_id: of.models[to] });
     settled(answer, way);
     return `${way} to ${to}: ${answer.status}`;
@@ -174,6 +159,36 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     if (status === "applied") expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     settled(answer, "take back");
     return `${status} ${change_id}: ${answer.status}`;
+  },
+  async book(of, { id }) {
+    const [add_on_id, from] = [pick(of.roll, of.add_ons), around(of, 50, 25)];
+    const until = of.roll(2) === 0 ? null : iso(instant(from).add({ minutes: 1 + of.roll(60 * 24 * 50) }));
+    const booking = { add_on_id, quantity: 1 + of.roll(3), from, until };
+    const answer = await of.company.api("POST", `/subscriptions/${id}/add-ons`, booking);
+    if (answer.status !== 201) settled(answer, "book");
+    return `${JSON.stringify(booking)}: ${answer.status}`;
+  },
+  async rebook(of, { id }) {
+    const bookings = (await of.company.api("GET", `/subscriptions/${id}/add-ons`)).body.data;
+    if (bookings.length === 0) return "nothing";
+    const { id: booking_id, from } = pick<Json>(of.roll, bookings);
+    const path = `/subscriptions/${id}/add-ons/${booking_id}`;
+    const change = {
+      quantity: 1 + of.roll(3),
+      until: iso(instant(from).add({ hours: 1 + of.roll(24 * 90) })),
+    };
+    const answer =
+      of.roll(3) === 0 ? await of.company.api("DELETE", path) : await of.company.api("PUT", path, change);
+    settled(answer, "rebook");
+    return `${booking_id}: ${answer.status}`;
+  },
+  /** From when on usage of running periods is billed: of the company alone. */
+  async interim(of) {
+    const interim_at = pick(of.roll, [null, "0.01", "20", "200"]);
+    const { api, client_id } = of.company;
+    const saved = await api("PUT", `/clients/${client_id}/billing-profile`, { interim_at, currency: "EUR" });
+    expect(saved.status, JSON.stringify(saved.body)).toBe(200);
+    return `at ${interim_at}`;
   },
   async cancel(of, pair) {
     const { id, twin_id, started_at } = pair;
@@ -216,24 +231,11 @@ const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
     return "";
   },
 };
-/** How often each is done. */
-const CHANCES = {
-  use: 8,
-  change: 5,
-  correct: 2,
-  turn: 4,
-  takeBack: 3,
-  cancel: 2,
-  zone: 2,
-  run: 3,
-  name: 2,
-  recheck: 1,
-  apply: 3,
-};
-const DECK = Object.entries(CHANCES).flatMap(([name, times]) => Array.from({ length: times }, () => name));
-
 async function live(of: History): Promise<void> {
-  const { billing, roll, log } = of;
+  const { billing, roll, log, assortment } = of;
+  const deck = Object.entries(assortment.chances).flatMap(([name, times]) =>
+    Array.from({ length: times }, () => name),
+  );
   const { zone, cancel, turn } = actions;
   // What is decided before a start is rare otherwise.
   for (const pair of of.pairs.filter(({ started_at }) => started_at > iso(BEGINNING))) {
@@ -248,7 +250,7 @@ async function live(of: History): Promise<void> {
     if (Temporal.Instant.compare(at, instant(END)) >= 0) return;
     billing.clock.set(iso(at));
     const pair = pick(roll, of.pairs);
-    const name = pick(roll, DECK);
+    const name = pick(roll, deck);
     const action = actions[name];
     if (!action) throw new Error(`There is no action ${name}`);
     log.push(`${iso(at)} ${pair.id} ${name} ${await action(of, pair)}`);
@@ -256,7 +258,8 @@ async function live(of: History): Promise<void> {
 }
 
 /** Tells the twin all at once: the models that were in force, and what was used, in another order. */
-async function tell({ company, twin, models, twin_models, pairs, log }: History): Promise<void> {
+async function tell(of: History): Promise<void> {
+  const { company, twin, models, twin_models, pairs, log } = of;
   for (const { id, twin_id, events } of pairs) {
     const { ends_at } = (await company.api("GET", `/subscriptions/${id}`)).body.data;
     expect((await twin.api("GET", `/subscriptions/${twin_id}`)).body.data.ends_at).toBe(ends_at);
@@ -267,20 +270,30 @@ async function tell({ company, twin, models, twin_models, pairs, log }: History)
       const answer = await changeTo(twin.api, twin_id, twin_models[to] ?? 0, effective_at);
       expect(answer.status, JSON.stringify(answer.body)).toBe(200);
     }
+    for (const booking of (await company.api("GET", `/subscriptions/${id}/add-ons`)).body.data) {
+      const { add_on_id, quantity, from, until } = booking;
+      const same = { add_on_id: of.twin_add_ons[of.add_ons.indexOf(add_on_id)], quantity, from, until };
+      const answer = await twin.api("POST", `/subscriptions/${twin_id}/add-ons`, same);
+      expect(answer.status, JSON.stringify([booking, answer.body])).toBe(201);
+    }
     if (events.length > 0) await twin.use(twin_id, ...events.toReversed());
   }
 }
 
-/** What each period of a subscription comes to: its record and adjustments together. */
+/** What each closed period of a subscription comes to: all of its records together. */
 async function sumsOf(company: Company, id: number): Promise<string[]> {
+  const records = await company.records(id);
+  const closed = new Set(
+    records.flatMap(({ kind, billingStartAt }: Json) => (kind === "period" ? [billingStartAt] : [])),
+  );
   const periods = Map.groupBy(
-    await company.records(id),
+    records.filter(({ billingStartAt }: Json) => closed.has(billingStartAt)),
     ({ billingStartAt, billingEndAt }: Json) => `${billingStartAt} ${billingEndAt}`,
   );
   return [...periods]
-    .map(([period, records]) => {
-      const charges = sum(records.map(({ totalCharges }: Json) => totalCharges));
-      return `${period} ${charges} for ${sum(records.map(({ billedUnits }: Json) => String(billedUnits)))}`;
+    .map(([period, parts]) => {
+      const charges = sum(parts.map(({ totalCharges }: Json) => totalCharges));
+      return `${period} ${charges} for ${sum(parts.map(({ billedUnits }: Json) => String(billedUnits)))}`;
     })
     .toSorted();
 }
@@ -294,13 +307,33 @@ async function prove({ billing, company }: History): Promise<void> {
   expect(unproved).toEqual([]);
 }
 
+/** Whatever plan is tried on all months, the plans that were in force come to what was billed. */
+async function simulate({ billing, roll, company, models }: History): Promise<void> {
+  const { api, company_id } = company;
+  const of = { billing_model_id: pick(roll, models), from: MONTHS[0], to: MONTHS.at(-1) };
+  const { id } = (await api("POST", "/simulations", of)).body.data;
+  const actor = { kind: "system", company_id } as const;
+  const { deps } = billing.service;
+  let tried: Json;
+  do {
+    await call(
+      deps.openContext({ actor, origin: "job", request_id: "test", address: null }),
+      carryOnSimulations,
+      {},
+    );
+    tried = (await api("GET", `/simulations/${id}`)).body.data;
+  } while (tried.status === "running");
+  expect(tried).toMatchObject({ status: "finished", reproduces: true, mismatches: [] });
+}
+
 /** Lives through the histories of some subscriptions of one company. Errors: where a period comes to another sum. */
 export async function liveThrough(
   billing: BillingFixture,
   seed: number,
   subscriptions: number,
+  assortment = PLAIN,
 ): Promise<void> {
-  const history = await begin(billing, seed, subscriptions);
+  const history = await begin(billing, seed, subscriptions, assortment);
   const { company, twin, pairs, log } = history;
   try {
     await live(history);
@@ -328,6 +361,7 @@ export async function liveThrough(
       }
     }
     await prove(history);
+    await simulate(history);
   } catch (error) {
     throw new Error(`The history of seed ${seed} does not hold:\n${log.join("\n")}`, { cause: error });
   }
