@@ -8,6 +8,14 @@ import { LIMITS } from "./limits.ts";
 export interface Place {
   at: number | string | null;
   skip: number;
+  /** The row that was given last, of a list in the order of ids: it goes on after it, however rows came and went. */
+  last?: LastRow;
+}
+
+interface LastRow {
+  id: number;
+  /** Whether ids fall, the newest first. */
+  falls: boolean;
 }
 
 export type Answer = Record<string, unknown>;
@@ -39,22 +47,61 @@ export function noCursor(): AppError {
 /** The place that `writePlace` wrote; undefined for any other text. */
 function placeIn(cursor: string): Place | undefined {
   try {
-    const [at, skip]: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
-    if (typeof skip !== "number" || !Number.isSafeInteger(skip) || skip < 0) return undefined;
+    const [at, skip, id, falls]: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    if (!isWhole(skip)) return undefined;
     if (at === null || typeof at === "string") return { at, skip };
-    return typeof at === "number" && Number.isSafeInteger(at) && at > 0 ? { at, skip } : undefined;
+    if (!isWhole(at) || at === 0) return undefined;
+    if (id === undefined) return { at, skip };
+    return isWhole(id) && typeof falls === "boolean" ? { at, skip, last: { id, falls } } : undefined;
   } catch {
     return undefined;
   }
 }
 
-function writePlace({ at, skip }: Place): string {
+function isWhole(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+function writePlace({ at, skip, last }: Place): string {
   if (typeof at === "string" && skip === 0) return at;
-  return Buffer.from(JSON.stringify([at, skip])).toString("base64url");
+  const row = last && typeof at === "number" ? [last.id, last.falls] : [];
+  return Buffer.from(JSON.stringify([at, skip, ...row])).toString("base64url");
+}
+
+/**
+ * Reads the page on which a list goes on, and where on it: rows that came or went meanwhile have moved it. Mostly it is the
+ * page that the place names or the one beside it; else the pages between are halved.
+ */
+export async function resumed(
+  place: Place,
+  read: (at: Place["at"]) => Promise<Answer>,
+): Promise<{ answer: Answer; place: Place }> {
+  const { at, last } = place;
+  let answer = await read(at);
+  if (last === undefined || typeof at !== "number") return { answer, place };
+  const isPast = (row: unknown) => (last.falls ? idOf(row) < last.id : idOf(row) > last.id);
+  let read_page = at;
+  const rowsOn = async (page: number) => {
+    if (page !== read_page) answer = await read(page);
+    read_page = page;
+    return rowsAt(answer, ["data"]);
+  };
+  // Between these is the first page that ends after the row that was given last.
+  let [low, high] = [1, Number(metaOf(answer).total_pages ?? 0) + 1];
+  for (let page = Math.min(at, high), steps = 0; low < high; steps++) {
+    const rows = await rowsOn(page);
+    if (rows.length > 0 && !isPast(rows.at(-1))) low = page + 1;
+    else high = page;
+    if (rows.length > 0 && !isPast(rows[0])) low = Math.min(page + 1, high);
+    const beside = page === high ? high - 1 : low;
+    page = steps === 0 ? beside : Math.floor((low + high) / 2);
+  }
+  const before = (await rowsOn(high)).filter((row) => !isPast(row));
+  return { answer, place: { at: high, skip: before.length, last } };
 }
 
 /** The part of an answer that begins at a place and fits, with `meta.next_cursor` where more follows. */
-export function fitted(answer: Answer, place: Place): Answer {
+export function fitted(answer: Answer, place: Place, has_ids_in_order = false): Answer {
   const path = listIn(answer);
   if (path === undefined) return answer;
   const all = rowsAt(answer, path);
@@ -66,12 +113,36 @@ export function fitted(answer: Answer, place: Place): Answer {
   // Not a single row fits: whoever asked is told how to ask for less.
   if (shown.length === 0 && rest.length > 0) return answer;
   const following = skipped < all.length ? { at: place.at, skip: skipped } : pageAfter(answer);
-  const next = following === null ? {} : { next_cursor: writePlace(following) };
+  const last = has_ids_in_order ? lastRow(all, shown, place.last) : {};
+  const next = following === null ? {} : { next_cursor: writePlace({ ...following, ...last }) };
   const is_page = path.length === 1;
   const part = is_cut && !is_page ? { list: path.join("."), from: place.skip, total: all.length } : {};
   const added = { ...part, ...next };
   const cut = withRows(answer, path, shown);
   return Object.keys(added).length === 0 ? cut : { ...cut, meta: { ...metaOf(answer), ...added } };
+}
+
+/** The last row that is shown, of rows whose ids rise or fall; a single row is in the order of those before it. */
+function lastRow(
+  all: readonly unknown[],
+  shown: readonly unknown[],
+  before: LastRow | undefined,
+): Pick<Place, "last"> {
+  const [first, second] = all.map(idOf);
+  const falls = first === undefined || second === undefined ? before?.falls : second < first;
+  const id = idOf(shown.at(-1));
+  return falls === undefined || Number.isNaN(id) ? {} : { last: { id, falls } };
+}
+
+/** The id of a row; NaN where it has none. */
+function idOf(row: unknown): number {
+  const id: unknown = Object(row).id;
+  return isWhole(id) ? id : Number.NaN;
+}
+
+/** How many rows of a page are left where it was cut; 0 where it was not. */
+export function rowsCut({ data: all }: Answer, { data: shown }: Answer): number {
+  return Array.isArray(all) && Array.isArray(shown) && shown.length < all.length ? shown.length : 0;
 }
 
 /** The page after that of a list, by the list's own account. */

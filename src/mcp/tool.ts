@@ -8,7 +8,7 @@ import { oneOf, strict } from "../core/schema.ts";
 import type { Toolset } from "../core/toolsets.ts";
 import { mayChange } from "../audit/recorder.ts";
 import { TEXT_IDS } from "./ids.ts";
-import { fitted, type Place, readPlace } from "./fit.ts";
+import { fitted, type Place, readPlace, resumed, rowsCut } from "./fit.ts";
 import { describe, describeOnly, omitInTurns, type WireSchema, wireSchema } from "./wire_schema.ts";
 
 /** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */
@@ -64,6 +64,8 @@ export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   is_available?: (config: Config) => boolean;
   /** Fields, at any depth, that the concise format leaves out; present where records are large. */
   details?: readonly string[];
+  /** Its list is not in the order of ids: rows that go meanwhile move what follows a cursor. */
+  has_other_order?: true;
   /** It has no other format: the tool that reads the record returns all. */
   is_always_concise?: boolean;
   input: I;
@@ -180,13 +182,19 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
     asks: async (ctx, input) => (await definition.asks?.(ctx, ownInput(input))) ?? null,
     async run(ctx, { response_format = "concise", ...input }) {
       const is_detailed = response_format === "detailed";
-      const place = readPlace(is_read_only ? input.cursor : undefined, goes_by);
-      const given = ownInput(input, place.at);
-      const answer = await definition.run(ctx, given, { is_detailed });
       const is_concise = details !== undefined && !is_detailed;
-      const shown = is_concise ? await omitInTurns(whole, answer, left_out) : answer;
-      if (typeof shown !== "object" || shown === null) throw new Error(`${name} answers no object`);
-      return is_read_only ? fitted({ ...shown }, place) : { ...shown };
+      const read = async (at: Place["at"], more: object = {}) => {
+        const answer = await definition.run(ctx, ownInput({ ...input, ...more }, at), { is_detailed });
+        const shown = is_concise ? await omitInTurns(whole, answer, left_out) : answer;
+        if (typeof shown !== "object" || shown === null) throw new Error(`${name} answers no object`);
+        return { ...shown };
+      };
+      if (!is_read_only) return read(null);
+      const { answer, place } = await resumed(readPlace(input.cursor, goes_by), read);
+      const part = fitted(answer, place, goes_by === "page" && definition.has_other_order !== true);
+      const rows = goes_by === "cursor" && place.skip === 0 ? rowsCut(answer, part) : 0;
+      // Its own cursor leads on from a page that is as short as what fits.
+      return rows === 0 ? part : fitted(await read(place.at, { limit: rows }), place);
     },
   };
 }
