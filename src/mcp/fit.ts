@@ -140,8 +140,26 @@ function idOf(row: unknown): number {
   return isWhole(id) ? id : Number.NaN;
 }
 
+/**
+ * The part that fits of a page that has a cursor of its own, which leads on where the page is read again with as many rows
+ * as fit: a number of rows would not, once some are gone.
+ */
+export async function shortened(
+  { answer, part }: { answer: Answer; part: Answer },
+  read: (limit: number) => Promise<Answer>,
+  place: Place,
+): Promise<Answer> {
+  let fits = { answer, part };
+  // With its cursor a page may have room for one row less.
+  for (let tries = 0; tries < 3 && rowsCut(fits) > 0; tries++) {
+    const shorter = await read(rowsCut(fits));
+    fits = { answer: shorter, part: fitted(shorter, place) };
+  }
+  return fits.part;
+}
+
 /** How many rows of a page are left where it was cut; 0 where it was not. */
-export function rowsCut({ data: all }: Answer, { data: shown }: Answer): number {
+function rowsCut({ answer: { data: all }, part: { data: shown } }: { answer: Answer; part: Answer }): number {
   return Array.isArray(all) && Array.isArray(shown) && shown.length < all.length ? shown.length : 0;
 }
 

@@ -8,7 +8,7 @@ import { oneOf, strict } from "../core/schema.ts";
 import type { Toolset } from "../core/toolsets.ts";
 import { mayChange } from "../audit/recorder.ts";
 import { TEXT_IDS } from "./ids.ts";
-import { fitted, type Place, readPlace, resumed, rowsCut } from "./fit.ts";
+import { fitted, type Place, readPlace, resumed, shortened } from "./fit.ts";
 import { describe, describeOnly, omitInTurns, type WireSchema, wireSchema } from "./wire_schema.ts";
 
 /** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */
@@ -192,9 +192,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       if (!is_read_only) return read(null);
       const { answer, place } = await resumed(readPlace(input.cursor, goes_by), read);
       const part = fitted(answer, place, goes_by === "page" && definition.has_other_order !== true);
-      const rows = goes_by === "cursor" && place.skip === 0 ? rowsCut(answer, part) : 0;
-      // Its own cursor leads on from a page that is as short as what fits.
-      return rows === 0 ? part : fitted(await read(place.at, { limit: rows }), place);
+      if (goes_by !== "cursor" || place.skip > 0) return part;
+      return shortened({ answer, part }, (limit) => read(place.at, { limit }), place);
     },
   };
 }

@@ -72,6 +72,6 @@ function utc(ms: number): string {
 }
 
 /** The greatest common divisor; of 0 and another number, that number. */
-export function gcd(a: number, b: number): number {
+function gcd(a: number, b: number): number {
   return b === 0 ? a : gcd(b, a % b);
 }

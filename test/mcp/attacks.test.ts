@@ -46,6 +46,9 @@ describe("a cursor", () => {
     [null, 0.5],
     [[1], 0],
     [{}, 0],
+    [1, 0, "x", true],
+    [1, 0, -1, false],
+    [1, 0, 7, "x"],
   ];
   const others = [null, "s", { at: 1 }, []];
 

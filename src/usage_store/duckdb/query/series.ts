@@ -19,7 +19,7 @@ import { checkKept } from "./aggregate_kept.ts";
 import type { Companies } from "../index/companies.ts";
 import { inRange } from "./in_range.ts";
 import { arePreferred, eventsRead, isByTime, unbound } from "./rollup.ts";
-import { spansOf } from "./series_slices.ts";
+import { spansOf } from "./series_buckets.ts";
 import { answerSql, countsSubscriptions, rowsSql, type SeriesSource } from "./series_sql.ts";
 
 /** As `UsageStore.series`. */

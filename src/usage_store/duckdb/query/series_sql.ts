@@ -5,7 +5,7 @@ import { whereSql } from "./filters.ts";
 import { keptHoursSql } from "./kept_hours.ts";
 import { cutTextSql, valueSql } from "./metadata_sql.ts";
 import { EVENT_SUMS, type GroupHours, hoursSql, SUMS_OF_SUMS } from "./rollup.ts";
-import { bucketsSql, type BucketSlices, bucketSlices, sliceSql } from "./series_slices.ts";
+import { bucketSql } from "./series_buckets.ts";
 import type { Parameters } from "../engine/sql.ts";
 
 // A series in SQL, in two steps. Its rows are sums by bucket and group; its answer are the rows of the top groups, of all
@@ -24,28 +24,26 @@ export function rowsSql(
   source: SeriesSource,
   parameters: Parameters,
 ): string {
-  const { edges, group_by } = wanted;
-  const slices = bucketSlices(edges);
-  const sliced = slicedSql(wanted, filter, slices, source, parameters);
+  const { group_by } = wanted;
+  const summed = summedSql(wanted, filter, source, parameters);
   const labels = group_by.map((grouping, i) => labelsSql(grouping, i, parameters));
   const groups = group_by.map((grouping, i) => `${groupSql(wanted, grouping, i, parameters)} AS g${i}`);
   const columns = ["bucket", ...groups, ...(countsSubscriptions(wanted) ? ["subscription_id"] : [])];
   return `SELECT ${columns.join(", ")}, ${SUMS_OF_SUMS}, sum(read) AS read
-    FROM (${bucketsSql(sliced, edges, slices, parameters)}) ${labels.join(" ")} GROUP BY ALL`;
+    FROM (${summed}) ${labels.join(" ")} GROUP BY ALL`;
 }
 
-/** SQL of sums by slice and by what the groups are made of. */
-function slicedSql(
+/** SQL of sums by bucket and by what the groups are made of. */
+function summedSql(
   wanted: SeriesQuery,
   filter: EventFilter,
-  slices: BucketSlices,
   { kind, groups }: SeriesSource,
   parameters: Parameters,
 ): string {
   const is_by_subscription =
     countsSubscriptions(wanted) || wanted.group_by.some(({ by }) => by === "subscription");
   const columns = (at: string, valueOf: (key: string) => string) => [
-    `${sliceSql(at, slices)} AS slice`,
+    `${bucketSql(at, wanted.edges)} AS bucket`,
     ...(is_by_subscription ? ["subscription_id"] : []),
     ...wanted.group_by.flatMap((grouping, i) =>
       grouping.by === "metadata" ? [`${valueOf(grouping.key)} AS value_${i}`] : [],

@@ -1,59 +1,58 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { EventFilter } from "../../port.ts";
-import { gcd, HOUR_MS } from "../../time_buckets.ts";
+import { HOUR_MS } from "../../time_buckets.ts";
 import { whereSql } from "./filters.ts";
 import { asNumber, Parameters, query } from "../engine/sql.ts";
 
-/**
- * Equal slices of time, of which every bucket but the first and last has whole ones: events are summed by slice, which
- * takes one division each, and only slices meet the edges. Slice `first` is where the second bucket begins.
- */
-export interface BucketSlices {
-  origin_ms: number;
-  width_ms: number;
+/** Buckets of one width, one after the other. The last one may be of another width. */
+interface Stretch {
+  from_ms: number;
+  /** Undefined for a single bucket. */
+  width_ms?: number;
   first: number;
-  /** Whether every bucket but the first and last is one slice. */
-  are_buckets: boolean;
+  last: number;
 }
 
-export function bucketSlices(edges: readonly number[]): BucketSlices {
-  const [start = 0, end = 0] = [edges[0], edges.at(-1)];
-  const inner = edges.slice(1, -1);
-  const origin_ms = inner[0] ?? start;
-  const width_ms = inner.reduce((width, edge) => gcd(width, edge - origin_ms), 0) || Math.max(end - start, 1);
-  return {
-    origin_ms,
-    width_ms,
-    // One more than there can be before it: the hour that the start cuts begins earlier.
-    first: Math.ceil((origin_ms - start) / width_ms) + 1,
-    are_buckets: inner.every((edge, i) => edge === origin_ms + i * width_ms),
+/**
+ * SQL of the bucket of an instant: a division in a stretch of buckets of one width, which a change of the clock or a month
+ * ends, after the few comparisons that find the stretch. What is before the first bucket is in it.
+ */
+export function bucketSql(at: string, edges: readonly number[]): string {
+  const sqlOf = ([stretch, ...others]: readonly Stretch[]): string => {
+    if (stretch === undefined) return "0";
+    if (others.length === 0) return placeSql(at, stretch);
+    const before = [stretch, ...others].slice(0, Math.ceil((others.length + 1) / 2));
+    const after = others.slice(before.length - 1);
+    return `CASE WHEN ${at} < ${after[0]?.from_ms} THEN ${sqlOf(before)} ELSE ${sqlOf(after)} END`;
   };
+  return sqlOf(stretchesOf(edges));
 }
 
-/** SQL of the slice of an instant. */
-export function sliceSql(at: string, { origin_ms, width_ms, first }: BucketSlices): string {
-  return `(${at} + (${first * width_ms - origin_ms})) // ${width_ms}`;
+function placeSql(at: string, { from_ms, width_ms, first, last }: Stretch): string {
+  return width_ms === undefined
+    ? `${first}`
+    : `least(${first} + (${at} - ${from_ms}) // ${width_ms}, ${last})`;
 }
 
-/** SQL of rows with `slice`, as rows that have `bucket` too. */
-export function bucketsSql(
-  rows: string,
-  edges: readonly number[],
-  slices: BucketSlices,
-  parameters: Parameters,
-): string {
-  const { origin_ms, width_ms, first, are_buckets } = slices;
-  if (edges.length === 2) return `SELECT 0 AS bucket, * FROM (${rows})`;
-  if (are_buckets)
-    return `SELECT least(greatest(slice - ${first - 1}, 0), ${edges.length - 2}) AS bucket, * FROM (${rows})`;
+function stretchesOf(edges: readonly number[]): Stretch[] {
   // Of buckets that begin at one instant only the last holds events.
-  const last_by_slice = new Map([[Number.MIN_SAFE_INTEGER, 0]]);
-  for (const [i, edge] of edges.slice(1, -1).entries())
-    last_by_slice.set(first + (edge - origin_ms) / width_ms, i + 1);
-  const slices_sql = parameters.integers([...last_by_slice.keys()]);
-  const buckets = parameters.integers([...last_by_slice.values()]);
-  return `SELECT * FROM (${rows}) ASOF JOIN
-    (SELECT unnest(${slices_sql}) AS from_slice, unnest(${buckets}) AS bucket) ON slice >= from_slice`;
+  const starts = [...new Map(edges.slice(0, -1).map((edge, bucket) => [edge, bucket]))];
+  const stretches: Stretch[] = [];
+  let before_ms = 0;
+  for (const [i, [from_ms, bucket]] of starts.entries()) {
+    const stretch = stretches.at(-1);
+    const width_ms = from_ms - before_ms;
+    // The first bucket stands alone: it may be cut, and holds the hour that the start cuts.
+    const joins =
+      i > 1 &&
+      stretch !== undefined &&
+      bucket === stretch.last + 1 &&
+      (stretch.width_ms ?? width_ms) === width_ms;
+    if (joins) stretches[stretches.length - 1] = { ...stretch, width_ms, last: bucket };
+    else stretches.push({ from_ms, first: bucket, last: bucket });
+    before_ms = from_ms;
+  }
+  return stretches;
 }
 
 /** A span of time in Unix ms: start inclusive, end exclusive. */
