@@ -80,6 +80,19 @@ export function seriesCases(subject: Subject): void {
     }
   });
 
+  test("series() of no events has no buckets, however few there are", async () => {
+    const company_id = await company([modelEvent()]);
+    const conditions = [{ key: "a", op: "is" as const, values: ['"none"'] }];
+    for (const edges of [
+      [0, NOW_MS],
+      [0, 0, NOW_MS],
+      [0, 3_600_000, NOW_MS],
+    ]) {
+      const { total } = await store().series({ ...WHOLE, company_id, edges, conditions }, options);
+      expect([edges, total.events, [...total.buckets]]).toEqual([edges, 0, []]);
+    }
+  });
+
   test("seriesFrames() cuts hours that hold more events than a frame takes", async () => {
     const at = 1_760_000_000_000;
     const events = Array.from({ length: 20 }, (_, i) =>

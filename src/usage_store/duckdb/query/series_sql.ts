@@ -33,6 +33,9 @@ export function rowsSql(
     FROM (${summed}) ${labels.join(" ")} GROUP BY ALL`;
 }
 
+/** A bucket that is the same for all is no group: the engine would answer a sum of nothing. */
+const NOT_OF_NOTHING = "HAVING count(*) > 0";
+
 /** SQL of sums by bucket and by what the groups are made of. */
 function summedSql(
   wanted: SeriesQuery,
@@ -51,11 +54,11 @@ function summedSql(
   ];
   const ofHours = (hours: string) =>
     `SELECT ${columns(`hour * ${HOUR_MS}`, () => "value").join(", ")}, ${SUMS_OF_SUMS}, count(*) AS read
-    FROM (${hours}) GROUP BY ALL`;
+    FROM (${hours}) GROUP BY ALL ${NOT_OF_NOTHING}`;
   if (kind === "hours") return ofHours(hoursSql(filter, parameters, groups));
   const of_events = columns("timestamp", (key) => valueSql(key, parameters));
   const events = `SELECT ${of_events.join(", ")}, ${EVENT_SUMS}, count(*) AS read
-    FROM usage_events WHERE ${whereSql(filter, parameters)} GROUP BY ALL`;
+    FROM usage_events WHERE ${whereSql(filter, parameters)} GROUP BY ALL ${NOT_OF_NOTHING}`;
   return kind === "events" ? events : `${events} UNION ALL ${ofHours(keptHoursSql(filter, parameters))}`;
 }
 
