@@ -46,6 +46,18 @@ describeInBrowser("import of usage", () => {
 
     await page.getByRole("button", { name: "Dry run" }).click();
     await page.getByText("dry run running").waitFor();
+    // Nothing flickers while the page and the frame around it look how far it is.
+    let looks = 0;
+    const looking = Promise.withResolvers<void>();
+    const looked = Promise.withResolvers<void>();
+    await page.route(/\/usage\/imports\/\d+$/, async (route) => {
+      if (++looks === 2) looking.resolve();
+      await looked.promise;
+      await route.continue();
+    });
+    await looking.promise;
+    expect(await page.locator("[aria-busy=true]").count()).toBe(0);
+    looked.resolve();
     await runNamedJob(service, "usage_uploads");
     await page.getByText("Nothing was stored.").waitFor();
     await page.getByText("dry run finished").waitFor();

@@ -20,7 +20,8 @@ export interface Asked<T> {
 
 interface Entry {
   state: Signal<Asked<unknown>>;
-  ask: () => void;
+  /** `is_quiet`: nobody is told that it is on its way. */
+  ask: (is_quiet?: boolean) => void;
   /** How many components show it. */
   shown: number;
   asking: AbortController | undefined;
@@ -34,12 +35,12 @@ const KEPT = 60;
 /** What is older is shown at once, and asked again. */
 const FRESH_MS = 5_000;
 
-/** An answer as components use it; `reload` asks again. `is_loading` beside an answer: another one is on its way. */
+/** An answer as components use it; `reload` asks again. `is_loading` beside an answer: another one was asked for. */
 export type Loaded<T> = Asked<T> & { reload: () => void };
 
 /**
- * The answer to a GET: asked when it is first shown, after every write, and each `every_ms` where that is given; null
- * asks nothing. While the next page of a list is asked for, the one before is still the answer.
+ * The answer to a GET: asked when it is first shown, after every write, and, unseen, each `every_ms` where that is
+ * given; null asks nothing. While the next page of a list is asked for, the one before is still the answer.
  */
 export function useAnswer<T>(
   to: Endpoint<T>,
@@ -62,7 +63,7 @@ export function useAnswer<T>(
   useEffect(() => {
     if (every_ms === undefined) return undefined;
     const timer = setInterval(() => {
-      if (entry?.asking === undefined && !document.hidden) entry?.ask();
+      if (entry?.asking === undefined && !document.hidden) entry?.ask(true);
     }, every_ms);
     return () => clearInterval(timer);
   }, [entry, every_ms]);
@@ -84,7 +85,7 @@ function entryOf(to: Endpoint<unknown>, input: Input, url: string): Entry {
   if (known !== undefined) return known;
   const entry: Entry = {
     state: signal<Asked<unknown>>({ ...NOTHING, is_loading: true }),
-    ask: () => void ask(entry, to, input),
+    ask: (is_quiet = false) => void ask(entry, { to, input, is_quiet }),
     shown: 0,
     asking: undefined,
     answered_ms: Number.NEGATIVE_INFINITY,
@@ -97,11 +98,14 @@ function entryOf(to: Endpoint<unknown>, input: Input, url: string): Entry {
   return entry;
 }
 
-async function ask(entry: Entry, to: Endpoint<unknown>, input: Input): Promise<void> {
+async function ask(
+  entry: Entry,
+  { to, input, is_quiet }: { to: Endpoint<unknown>; input: Input; is_quiet: boolean },
+): Promise<void> {
   entry.asking?.abort();
   const asking = new AbortController();
   entry.asking = asking;
-  entry.state.value = { ...entry.state.value, is_loading: true };
+  if (!is_quiet) entry.state.value = { ...entry.state.value, is_loading: true };
   const settle = (change: Partial<Asked<unknown>>) => {
     if (entry.asking !== asking) return;
     entry.asking = undefined;

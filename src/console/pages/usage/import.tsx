@@ -31,8 +31,7 @@ export function ImportPage({ params }: PageProps) {
       above={<a href={`${BASE}/usage/imports`}>Import</a>}
       {...(found && { beside: <Badge tone={TONES[found.status]}>{stateOf(found)}</Badge> })}
     >
-      {/* While it runs it is asked each second, and must not flicker. */}
-      <Await of={is_running ? { ...upload, is_loading: false } : upload}>
+      <Await of={upload}>
         {(of) => (
           <>
             {of.status !== "uploaded" && <Outcome of={of} />}
