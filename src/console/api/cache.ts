@@ -120,13 +120,14 @@ async function ask(
   }
 }
 
-/** Nobody waits for it any more. */
+/** Nobody waits for it any more; where it is shown again it is asked again, and what went wrong before is over. */
 function leave(entry: Entry): void {
-  if (entry.asking === undefined) return;
-  entry.asking.abort();
+  const { answer, failure } = entry.state.value;
+  if (entry.asking === undefined && failure === undefined) return;
+  entry.asking?.abort();
   entry.asking = undefined;
   entry.answered_ms = Number.NEGATIVE_INFINITY;
-  entry.state.value = { ...entry.state.value, is_loading: entry.state.value.answer === undefined };
+  entry.state.value = { answer, failure: undefined, is_loading: answer === undefined };
 }
 
 /** Asks everything that is shown again, and forgets the rest: something was written. */

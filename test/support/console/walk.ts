@@ -39,6 +39,19 @@ export async function settle(page: Page): Promise<void> {
   while ((await loading.count()) > 0) await page.waitForTimeout(20);
 }
 
+/** Goes to another page of the console as its links do, without loading it anew, and waits until it is there. */
+export async function goTo(page: Page, address: string): Promise<void> {
+  if (new URL(page.url()).pathname !== address) {
+    const before = await page.locator("h1").elementHandle();
+    await page.evaluate(
+      `{ const link = document.createElement("a"); link.href = ${JSON.stringify(address)}; document.body.append(link); link.click(); link.remove(); }`,
+    );
+    await page.waitForURL((url) => url.pathname === address);
+    await before?.waitForElementState("hidden");
+  }
+  await settle(page);
+}
+
 /** No console error, no violation of the policy, no request to elsewhere. */
 export function expectNoTrouble(troubles: readonly Trouble[]): void {
   expect(troubles).toEqual([]);
