@@ -98,6 +98,7 @@ async function run({ name, command, env, report }: Step): Promise<void> {
   const tests = passed + failed > 1 ? `, ${passed} tests` : "";
   console.log(`${ok ? "ok  " : "FAIL"}  ${name} (${seconds} s${tests})`);
   const reported = report !== undefined && existsSync(report) ? readReport(readFileSync(report, "utf8")) : [];
+  if (reported.length > 0) console.log(`      slowest: ${slowestOf(reported).join(", ")}`);
   for (const test of namesOf(reported, "skipped")) console.log(`skip  ${test}`);
   if (ok) {
     for (const reason of new Set(printed.match(/^skipped: .*$/gm))) console.log(reason);
@@ -114,6 +115,16 @@ async function run({ name, command, env, report }: Step): Promise<void> {
 
 function namesOf(tests: ReportedTest[], outcome: ReportedTest["outcome"]): string[] {
   return tests.filter((test) => test.outcome === outcome).map(nameOf);
+}
+
+/** The files that took longest, so that one that grows is seen. */
+function slowestOf(tests: readonly ReportedTest[]): string[] {
+  const seconds = new Map<string, number>();
+  for (const test of tests) seconds.set(test.file, (seconds.get(test.file) ?? 0) + test.seconds);
+  return [...seconds]
+    .toSorted(([, a], [, b]) => b - a)
+    .slice(0, 12)
+    .map(([file, took]) => `${file.replace(/^test\//, "")} ${took.toFixed(0)} s`);
 }
 
 const nameOf = ({ file, name }: ReportedTest) => `${file}: ${name}`;

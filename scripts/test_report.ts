@@ -5,6 +5,7 @@ export interface ReportedTest {
   /** After the names of its groups, on one line: `a lock > is another process's too`. */
   name: string;
   outcome: "passed" | "failed" | "skipped";
+  seconds: number;
   /** Why it failed, where that is told: lines of text. */
   reason?: string;
 }
@@ -20,7 +21,8 @@ export function readReport(xml: string): ReportedTest[] {
     const last = tests.at(-1);
     if (tag === "testcase" && end === "") {
       const name = [...groups.slice(1), attribute(attributes, "name")].join(" > ");
-      tests.push({ file: attribute(attributes, "file"), name, outcome: "passed" });
+      const seconds = Number(attribute(attributes, "time"));
+      tests.push({ file: attribute(attributes, "file"), name, outcome: "passed", seconds });
     } else if (tag === "testsuite") {
       if (end !== "") groups.pop();
       else if (is_empty === "") groups.push(attribute(attributes, "name"));
