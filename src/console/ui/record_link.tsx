@@ -9,6 +9,8 @@ const PATHS: Record<string, { path: string; my?: string }> = {
   subscription: { path: "/subscriptions", my: "/my/subscriptions" },
   billing_model: { path: "/billing-models" },
   billing_record: { path: "/bills", my: "/my/bills" },
+  mandate: { path: "/debits/mandates" },
+  payment: { path: "/debits/payments" },
 };
 
 /** The name of a record that leads to it, where who is signed in has its page. */

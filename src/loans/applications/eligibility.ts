@@ -129,7 +129,8 @@ function offerProblems(
   ];
 }
 
-function loanProblems(
+/** What is wrong with an amount and a term under a program. */
+export function loanProblems(
   { amount, tenor_months }: Pick<Loan, "amount" | "tenor_months">,
   program: LoanProgram,
 ): ErrorDetail[] {

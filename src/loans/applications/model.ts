@@ -98,7 +98,8 @@ const Decision = Type.Object(
 );
 export type Decision = Static<typeof Decision>;
 
-const Offer = Type.Object(
+/** The terms on which a lender approved an application. */
+export const Offer = Type.Object(
   {
     amount: Amount,
     tenor_months: Tenor,

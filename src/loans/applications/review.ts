@@ -4,10 +4,11 @@ import { ById } from "../../core/schema.ts";
 import { instant, iso } from "../../core/time.ts";
 import { changeApplication } from "./change_application.ts";
 import { readOffer } from "./eligibility.ts";
-import { Approval, Disbursement, LoanApplication, Rejection, RequestAction } from "./model.ts";
-import { findTerms } from "./queries.ts";
+import { Approval, Disbursement, LoanApplication, Offer, Rejection, RequestAction } from "./model.ts";
+import { findTerms, requireApplication } from "./queries.ts";
 import { readItems } from "./read_request.ts";
 import { addRequested } from "./rules.ts";
+import { loanReadTx } from "../scope.ts";
 import { checkComplete, dayOf } from "./submission.ts";
 
 // The lender's decisions on an application, from its review to the disbursement.
@@ -54,6 +55,18 @@ export const approveLoanApplication = operation({
         decision: { outcome: "approved", reason_code: null, note: null, decided_at: iso(tx.now) },
       };
     }),
+});
+
+/** Previews the offer of an approval. Errors: not_found; invalid, as of the approval. */
+export const previewLoanOffer = operation({
+  name: "preview_loan_offer",
+  permission: "lending:read",
+  input: Approval,
+  output: Offer,
+  async run(ctx, { id, ...approval }) {
+    const { borrower, program_snapshot } = await requireApplication(loanReadTx(ctx), id);
+    return readOffer(approval, borrower, program_snapshot, ctx.now);
+  },
 });
 
 /** Rejects an application. Errors: not_found, conflict, invalid. See docs/loans.md#states. */

@@ -5,6 +5,7 @@ import { Missing } from "./model.ts";
 import {
   approveLoanApplication,
   disburseLoanApplication,
+  previewLoanOffer,
   rejectLoanApplication,
   requestLoanAction,
   reviewLoanApplication,
@@ -57,6 +58,11 @@ const lenderRows = [
     description:
       "From status under_review. The offer must be within the program's ranges; it expires at expires_at, by default in 30 days. Of concurrent calls, one succeeds.",
     errors: [409],
+  }),
+  route("POST /lender/applications/:id/approve/preview", previewLoanOffer, {
+    summary: "Preview the offer of an approval",
+    description:
+      "With its instalment, by the terms that the application was submitted under. Nothing is written.",
   }),
   route("POST /lender/applications/:id/reject", rejectLoanApplication, {
     summary: "Reject a loan application",

@@ -151,3 +151,16 @@ export const ListLoanPrograms = strict({
   status: Type.Optional(oneOf(["draft", "active", "paused"])),
   ...ListOpenLoanPrograms.properties,
 });
+
+/** What a loan of an amount costs a month, by its term, at the program's rates. */
+export const InstalmentRow = Type.Object(
+  {
+    tenor_months: Tenor,
+    at_min_rate: { ...Amount, description: "the instalment at the program's lowest rate" },
+    at_max_rate: { ...Amount, description: "the instalment at its highest" },
+  },
+  { title: "LoanInstalments" },
+);
+export type InstalmentRow = Static<typeof InstalmentRow>;
+
+export const ListInstalments = strict({ id: Id, amount: Amount });

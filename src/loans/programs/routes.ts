@@ -5,6 +5,7 @@ import {
   deleteLoanProgram,
   getLoanProgram,
   getOpenLoanProgram,
+  listLoanInstalments,
   listLoanPrograms,
   listOpenLoanPrograms,
   pauseLoanProgram,
@@ -24,6 +25,11 @@ const lenderRows = [
     status: 201,
   }),
   route("GET /lender/programs/:id", getLoanProgram, { summary: "Get a loan program" }),
+  route("GET /lender/programs/:id/instalments", listLoanInstalments, {
+    summary: "List a loan's instalments by its term",
+    description:
+      "Of an amount within the program's range: each whole year, the shortest and the longest term, at the program's lowest and highest rate, as an offer would have it.",
+  }),
   route("PUT /lender/programs/:id", updateLoanProgram, {
     summary: "Change a loan program",
     description:

@@ -78,3 +78,13 @@ function rangeProblems(terms: ProgramTerms): ErrorDetail[] {
 function rangeProblem(path: string, is_reversed: boolean, lower: string): ErrorDetail[] {
   return is_reversed ? [{ path, message: `must not be below ${lower}` }] : [];
 }
+
+/** The terms that a table of instalments shows: each whole year in the program's range, and its ends. */
+export function tenorsOf({
+  min_tenor_months: from,
+  max_tenor_months: to,
+}: Pick<LoanProgram, "min_tenor_months" | "max_tenor_months">): number[] {
+  const first = Math.floor(from / 12) + 1;
+  const years = Array.from({ length: Math.max(0, Math.ceil(to / 12) - first) }, (_, i) => (first + i) * 12);
+  return [...new Set([from, ...years, to])];
+}

@@ -1,23 +1,27 @@
-import type { Static } from "@sinclair/typebox";
+import { type Static, Type } from "@sinclair/typebox";
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
-import { AppError, invalid, notFound, orNotFound } from "../../core/errors.ts";
+import { AppError, invalid, invalidAll, notFound, orNotFound } from "../../core/errors.ts";
 import { listPage } from "../../core/pagination.ts";
 import { ById, listed, Nothing } from "../../core/schema.ts";
 import { findForm } from "../../forms/queries.ts";
 import type { ReadTx, Tx } from "../../store/store.ts";
+import { loanProblems } from "../applications/eligibility.ts";
+import { monthlyInstalment } from "../applications/instalments.ts";
 import { countOpenApplications } from "../applications/queries.ts";
 import { changedMeanwhile } from "../conflict.ts";
 import { loanReadTx, type LoanScope, loanTransaction } from "../scope.ts";
 import {
   CreateLoanProgram,
+  InstalmentRow,
+  ListInstalments,
   ListLoanPrograms,
   ListOpenLoanPrograms,
   LoanProgram,
   UpdateLoanProgram,
 } from "./model.ts";
 import * as queries from "./queries.ts";
-import { newTerms, type ProgramTrigger, programTransition, readTerms } from "./rules.ts";
+import { newTerms, type ProgramTrigger, programTransition, readTerms, tenorsOf } from "./rules.ts";
 
 /** Lists the lender's programs by id; whole unless a page is requested. */
 export const listLoanPrograms = operation({
@@ -35,6 +39,29 @@ export const getLoanProgram = operation({
   input: ById,
   output: LoanProgram,
   run: (ctx, { id }) => findProgram(loanReadTx(ctx), id),
+});
+
+/**
+ * Lists what a loan of an amount costs a month, by its term: each whole year in the program's range, the shortest and the
+ * longest. Errors: not_found; invalid for an amount outside of the program's range.
+ */
+export const listLoanInstalments = operation({
+  name: "list_loan_instalments",
+  permission: "lending:read",
+  input: ListInstalments,
+  output: Type.Object({ data: Type.Array(InstalmentRow) }),
+  async run(ctx, { id, amount }) {
+    const program = await findProgram(loanReadTx(ctx), id);
+    const { min_tenor_months, annual_rate_min, annual_rate_max } = program;
+    const problems = loanProblems({ amount, tenor_months: min_tenor_months }, program);
+    if (problems.length > 0) throw invalidAll(problems);
+    const data = tenorsOf(program).map((tenor_months) => ({
+      tenor_months,
+      at_min_rate: monthlyInstalment({ ...program, amount, tenor_months, annual_rate: annual_rate_min }),
+      at_max_rate: monthlyInstalment({ ...program, amount, tenor_months, annual_rate: annual_rate_max }),
+    }));
+    return { data };
+  },
 });
 
 /** Lists the active programs, which loan agents may apply to, by id. */

@@ -283,3 +283,31 @@ describe("a program", () => {
     ]);
   });
 });
+
+describe("instalments", () => {
+  test("are those of an offer, by whole years and the program's ends", async () => {
+    const program = await addProgram(loans, { min_tenor_months: 6, max_tenor_months: 40 });
+    const path = `/lender/programs/${program.id}/instalments`;
+    const rows = await done(loans.lender("GET", `${path}?amount=10000.00`));
+    expect(rows.map(({ tenor_months }: Json) => tenor_months)).toEqual([6, 12, 24, 36, 40]);
+    const { id } = await addDraft(loans, program.id);
+    await lead(loans, id, "under_review");
+    for (const { tenor_months, at_min_rate, at_max_rate } of rows)
+      for (const [annual_rate, instalment] of [
+        [program.annual_rate_min, at_min_rate],
+        [program.annual_rate_max, at_max_rate],
+      ]) {
+        const terms = { amount: "10000.00", tenor_months, annual_rate };
+        const offer = await done(loans.lender("POST", `/lender/applications/${id}/approve/preview`, terms));
+        expect(offer).toMatchObject({ ...terms, monthly_instalment: instalment });
+      }
+    const before = await done(loans.lender("GET", `/lender/applications/${id}`));
+    expect(before).toMatchObject({ status: "under_review", offer: null });
+    expect((await loans.lender("GET", `${path}?amount=999.99`)).status).toBe(422);
+    expect((await loans.lender("GET", `${path}?amount=1e4`)).status).toBe(422);
+    const beyond = { amount: "10000.00", tenor_months: 41, annual_rate: "5" };
+    const refused = await loans.lender("POST", `/lender/applications/${id}/approve/preview`, beyond);
+    expect([refused.status, refused.body.details[0].path]).toEqual([422, "/tenor_months"]);
+    expect((await loans.agent("GET", `${path}?amount=10000.00`)).status).toBe(403);
+  });
+});

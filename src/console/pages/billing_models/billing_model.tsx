@@ -11,6 +11,7 @@ import { count, number } from "../../text/number.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { DecimalField, TextAreaField, TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { History } from "../../ui/history.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
@@ -21,6 +22,7 @@ import { say } from "../../ui/toast.tsx";
 import { Calculator } from "./calculator.tsx";
 import { BILLING_MODELS, CLIENTS, METERS } from "../../ui/sources.ts";
 import { copyBillingModel, deleteBillingModel, updateBillingModel } from "./calls.ts";
+import { GrantRows } from "./grant_rows.tsx";
 import { priceText } from "./price_text.ts";
 
 /** One billing model: what it says, and a calculator. */
@@ -46,6 +48,7 @@ export function BillingModelPage({ params }: PageProps) {
             >
               <Calculator model={{ id: of.id }} charges={of.charges ?? []} type={of.billing_type} />
             </Section>
+            <History of="billing_model" id={of.id} />
           </>
         )}
       </Await>
@@ -208,13 +211,14 @@ function ModelActs({ of }: { of: BillingModel }) {
       edit={{
         schema: "UpdateBillingModel",
         to: updateBillingModel,
-        initial: { name: of.name, description: of.description },
+        initial: { name: of.name, description: of.description, entitlements: of.entitlements ?? [] },
         blank: { description: "" },
         note: "Prices of a model that subscriptions use do not change: duplicate it, and move subscriptions to the new one.",
         fields: (form) => (
           <>
             <TextField form={form} name="name" label="Name" />
             <TextAreaField form={form} name="description" label="Description" rows={2} />
+            <GrantRows form={form} />
           </>
         ),
       }}

@@ -1,9 +1,8 @@
-import { useEffect, useState } from "preact/hooks";
-import type { Static } from "@sinclair/typebox";
+import { useState } from "preact/hooks";
 import type { BillingType } from "../../../billing/billing_models/billing_types.ts";
-import type { Quote } from "../../../billing/quotes/model.ts";
+import { useAsked } from "../../api/asked.ts";
 import { useAnswer } from "../../api/cache.ts";
-import { Failure, type Input, send } from "../../api/call.ts";
+import { type Input } from "../../api/call.ts";
 import { money } from "../../text/money.ts";
 import { number, shortNumber } from "../../text/number.ts";
 import { BillLines } from "../../ui/bill_lines.tsx";
@@ -13,7 +12,6 @@ import { FailureNotice, Skeleton } from "../../ui/states.tsx";
 import { METERS, SUBSCRIPTIONS } from "../../ui/sources.ts";
 import { quoteBillingModel } from "./calls.ts";
 
-type Rated = Static<typeof Quote>;
 /** A charge as far as quantities are put in for it; one that is typed may have neither. */
 type CountedCharge = { meter_id?: number | null; prices?: readonly { match?: Record<string, string> }[] };
 
@@ -145,30 +143,9 @@ function countedOf(charges: readonly CountedCharge[], nameOf: (meter_id: number)
   return [...found.values()];
 }
 
-/** Asks as one types, aborting the last question; the old answer stays until the new one is there. */
 function Rating({ input }: { input: Input }) {
-  const [rated, setRated] = useState<Rated>();
-  const [failure, setFailure] = useState<Failure>();
-  const [round, setRound] = useState(0);
-  const text = JSON.stringify(input);
-  useEffect(() => {
-    const asking = new AbortController();
-    const ask = async () => {
-      try {
-        const { data } = await send(quoteBillingModel, input, { signal: asking.signal });
-        setRated(data);
-        setFailure(undefined);
-      } catch (error) {
-        if (!asking.signal.aborted) setFailure(error instanceof Failure ? error : new Failure(String(error)));
-      }
-    };
-    const timer = setTimeout(() => void ask(), 150);
-    return () => {
-      clearTimeout(timer);
-      asking.abort();
-    };
-  }, [text, round]);
-  if (failure) return <FailureNotice failure={failure} onRetry={() => setRound(round + 1)} />;
+  const { data: rated, failure, retry } = useAsked(quoteBillingModel, input);
+  if (failure) return <FailureNotice failure={failure} onRetry={retry} />;
   if (rated === undefined) return <Skeleton rows={4} />;
   const { lines, total, currency, curve } = rated;
   const last = curve.points.at(-1);

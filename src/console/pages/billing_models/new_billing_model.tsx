@@ -14,6 +14,7 @@ import { BILLING_MODELS, METERS } from "../../ui/sources.ts";
 import { createBillingModel } from "./calls.ts";
 import { ChargeRows } from "./charge_rows.tsx";
 import { bodyOf, type Draft, draftOf, EXAMPLES, PRICE_LABELS, TYPE_TEXTS, typeOf } from "./draft.ts";
+import { GrantRows } from "./grant_rows.tsx";
 import { TierRows } from "./tier_rows.tsx";
 
 /** A new billing model: typed, and rated as one types. */
@@ -81,8 +82,10 @@ function Editor({ initial }: { initial: Draft }) {
 }
 
 function DraftCalculator({ values, currency }: { values: Values; currency: string }) {
+  // What is granted costs nothing, and may be half typed.
+  const { entitlements: _, ...priced } = values;
   const charges = Array.isArray(values.charges) ? values.charges : [];
-  return <Calculator model={{ draft: bodyOf(values, currency) }} charges={charges} type={typeOf(values)} />;
+  return <Calculator model={{ draft: bodyOf(priced, currency) }} charges={charges} type={typeOf(values)} />;
 }
 
 function EditorFields({ form }: { form: FormState }) {
@@ -171,11 +174,16 @@ function MoreSections({ form, unit }: { form: FormState; unit: string }) {
   const commitment = within(form, "commitment");
   return (
     <details>
-      <summary>Charges by meters, setup fee, trial, fees in advance, commitment, price book</summary>
+      <summary>
+        Charges by meters, features, setup fee, trial, fees in advance, commitment, price book
+      </summary>
       <Section title="Charges">
         <Await of={meters} rows={1}>
           {(rows) => <ChargeRows form={form} meters={rows} />}
         </Await>
+      </Section>
+      <Section title="Features">
+        <GrantRows form={form} />
       </Section>
       <Section title="Start and fee">
         <div class="field-row">

@@ -11,6 +11,7 @@ import { LastBills } from "../../ui/bills.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { DecimalField, TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { History } from "../../ui/history.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { RecordActs } from "../../ui/record_acts.tsx";
 import { Await, Empty } from "../../ui/states.tsx";
@@ -45,6 +46,7 @@ export function ClientPage({ params }: PageProps) {
               <LastBills of={{ client_id: of.id }} />
             </Section>
             <Profile client_id={of.id} />
+            <History of="client" id={of.id} />
           </>
         )}
       </Await>

@@ -3,7 +3,8 @@ import type { Event } from "../../../webhooks/events/model.ts";
 import { useAnswer } from "../../api/cache.ts";
 import { Button } from "../../ui/button.tsx";
 import { Sheet } from "../../ui/dialog.tsx";
-import { DateFilter, Filters, SearchFilter } from "../../ui/filters.tsx";
+import { DateFilter, FilterChip, Filters, SearchFilter } from "../../ui/filters.tsx";
+import { words } from "../../ui/names.ts";
 import { Facts, Json, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
@@ -16,7 +17,8 @@ import { DeveloperTabs } from "./tabs.tsx";
 export function EventsPage() {
   const query = useQuery();
   const [open, setOpen] = useState<Event>();
-  const events = useAnswer(listEvents, query.input(["type", "from", "to"]));
+  const events = useAnswer(listEvents, query.input(["type", "subject", "from", "to"]));
+  const { subject } = query.values;
   const columns: Column<Event>[] = [
     {
       title: "Event",
@@ -37,6 +39,9 @@ export function EventsPage() {
           <SearchFilter query={query} name="type" label="Type, such as billing_record.*" />
           <DateFilter query={query} name="from" label="From" />
           <DateFilter query={query} name="to" label="Before" />
+          {subject !== undefined && (
+            <FilterChip query={query} names={["subject"]} text={`Of ${words(subject.replace(":", " "))}`} />
+          )}
         </Filters>
         <ListTable
           label="Events"

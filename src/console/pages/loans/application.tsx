@@ -1,6 +1,8 @@
 import { useState } from "preact/hooks";
 import type { LoanApplication } from "../../../loans/applications/model.ts";
+import { useAsked } from "../../api/asked.ts";
 import { useAnswer, write } from "../../api/cache.ts";
+import type { Input } from "../../api/call.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
@@ -26,6 +28,7 @@ import {
   approveApplication,
   disburseApplication,
   getApplication,
+  previewOffer,
   rejectApplication,
   requestAction,
   reviewApplication,
@@ -267,6 +270,9 @@ function ApproveDialog({ of, onClose }: DialogProps) {
       act="Approve"
       initial={{ amount: of.amount, tenor_months: of.tenor_months, annual_rate: program.annual_rate_min }}
       submit={(values, key) => write(approveApplication, { ...values, environment, id }, { key })}
+      effects={(values) => (
+        <OfferPreview input={{ ...values, environment, id }} currency={program.currency} />
+      )}
     >
       {(form) => (
         <>
@@ -288,6 +294,16 @@ function ApproveDialog({ of, onClose }: DialogProps) {
         </>
       )}
     </FormDialog>
+  );
+}
+
+/** The instalment of what is typed, as the service has it. */
+function OfferPreview({ input, currency }: { input: Input; currency: string }) {
+  const { data, failure } = useAsked(previewOffer, input);
+  return (
+    <p role="status">
+      {failure ? failure.message : data && `Instalment: ${money(data.monthly_instalment, currency)} a month.`}
+    </p>
   );
 }
 

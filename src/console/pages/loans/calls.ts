@@ -1,8 +1,8 @@
 import type { ConsentDefinition } from "../../../loans/consent_definitions/model.ts";
 import type { Consent } from "../../../loans/consents/model.ts";
-import type { LoanApplication } from "../../../loans/applications/model.ts";
+import type { LoanApplication, Offer } from "../../../loans/applications/model.ts";
 import type { LoanDocument } from "../../../loans/documents/model.ts";
-import type { LoanProgram } from "../../../loans/programs/model.ts";
+import type { InstalmentRow, LoanProgram } from "../../../loans/programs/model.ts";
 import type { Nothing } from "../../../core/schema.ts";
 import { get, list, post, put, remove } from "../../api/call.ts";
 
@@ -17,6 +17,7 @@ export const requestAction = post<typeof LoanApplication>(
 export const approveApplication = post<typeof LoanApplication>(
   "/lending/:environment/applications/:id/approve",
 );
+export const previewOffer = post<typeof Offer>("/lending/:environment/applications/:id/approve/preview");
 export const rejectApplication = post<typeof LoanApplication>(
   "/lending/:environment/applications/:id/reject",
 );
@@ -29,6 +30,7 @@ export const rejectDocument = post<typeof LoanDocument>("/lending/:environment/d
 export const listConsents = list<typeof Consent>("/lending/:environment/applications/:id/consents");
 
 export const listPrograms = list<typeof LoanProgram>("/lending/:environment/programs");
+export const listInstalments = list<typeof InstalmentRow>("/lending/:environment/programs/:id/instalments");
 export const createProgram = post<typeof LoanProgram>("/lending/:environment/programs");
 export const updateProgram = put<typeof LoanProgram>("/lending/:environment/programs/:id");
 export const deleteProgram = remove<typeof Nothing>("/lending/:environment/programs/:id");

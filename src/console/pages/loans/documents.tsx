@@ -5,6 +5,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { shortNumber } from "../../text/number.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
+import { Sheet } from "../../ui/dialog.tsx";
 import { SelectField, TextAreaField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
@@ -20,20 +21,25 @@ const REASONS = ["blurry", "expired", "wrong_type", "incomplete", "name_mismatch
   label: words(value),
 }));
 
+/** The address of a document's file. */
+const contentOf = ({ environment, id }: LoanDocument) =>
+  `/api/v1/lending/${environment}/documents/${id}/content`;
+
 /** The documents of an application, and their review. */
 export function Documents({ of }: { of: LoanApplication }) {
   const { environment } = of;
   const documents = useAnswer(listDocuments, { environment, id: of.id, page: 1, limit: 50 });
   const [rejecting, setRejecting] = useState<LoanDocument>();
+  const [looking, setLooking] = useState<LoanDocument>();
   const close = () => setRejecting(undefined);
   const acts = (document: LoanDocument) => (
     <>
-      <LinkButton
-        kind="quiet"
-        icon="download"
-        href={`/api/v1/lending/${environment}/documents/${document.id}/content`}
-        download
-      >
+      {document.content_type !== "application/pdf" && (
+        <Button kind="quiet" onClick={() => setLooking(document)}>
+          Look
+        </Button>
+      )}
+      <LinkButton kind="quiet" icon="download" href={contentOf(document)} download>
         File
       </LinkButton>
       {may("lending:write") && document.status === "pending_review" && (
@@ -86,6 +92,11 @@ export function Documents({ of }: { of: LoanApplication }) {
           )
         }
       </Await>
+      {looking && (
+        <Sheet title={`${words(looking.type)}: ${looking.file_name}`} onClose={() => setLooking(undefined)}>
+          <img class="preview" src={contentOf(looking)} alt={`${words(looking.type)} as it was sent`} />
+        </Sheet>
+      )}
       {rejecting && (
         <FormDialog
           title={`Reject ${words(rejecting.type)}`}

@@ -1,11 +1,14 @@
 import { useState } from "preact/hooks";
 import type { LoanProgram } from "../../../loans/programs/model.ts";
+import { useAsked } from "../../api/asked.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { company, may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
+import { count } from "../../text/number.ts";
+import { TextInput } from "../../ui/explorer/choose.tsx";
 import { useCreation } from "../../ui/creation.tsx";
-import { Confirm } from "../../ui/dialog.tsx";
+import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import {
   CheckListField,
   DecimalField,
@@ -21,12 +24,13 @@ import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
-import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import { Empty, FailureNotice } from "../../ui/states.tsx";
+import { type Column, ListTable, Table } from "../../ui/table.tsx";
 import {
   activateProgram,
   createProgram,
   deleteProgram,
+  listInstalments,
   listPrograms,
   pauseProgram,
   updateProgram,
@@ -65,7 +69,7 @@ const columns: Column<LoanProgram>[] = [
   },
 ];
 
-type Open = { kind: "edit" | "delete"; of: LoanProgram };
+type Open = { kind: "edit" | "delete" | "instalments"; of: LoanProgram };
 
 /** Loans that are offered. */
 export function ProgramsPage({ params }: PageProps) {
@@ -78,13 +82,17 @@ export function ProgramsPage({ params }: PageProps) {
   const can_write = may("lending:write");
   const acts = (of: LoanProgram) => (
     <Menu label={`Acts for ${of.name}`}>
-      {of.status === "active" ? (
-        <MenuItem onSelect={() => void write(pauseProgram, { environment, id: of.id })}>Pause</MenuItem>
-      ) : (
-        <MenuItem onSelect={() => void write(activateProgram, { environment, id: of.id })}>Activate</MenuItem>
-      )}
-      <MenuItem onSelect={() => setOpen({ kind: "edit", of })}>Edit</MenuItem>
-      <MenuItem onSelect={() => setOpen({ kind: "delete", of })}>Delete</MenuItem>
+      <MenuItem onSelect={() => setOpen({ kind: "instalments", of })}>Instalments</MenuItem>
+      {can_write &&
+        (of.status === "active" ? (
+          <MenuItem onSelect={() => void write(pauseProgram, { environment, id: of.id })}>Pause</MenuItem>
+        ) : (
+          <MenuItem onSelect={() => void write(activateProgram, { environment, id: of.id })}>
+            Activate
+          </MenuItem>
+        ))}
+      {can_write && <MenuItem onSelect={() => setOpen({ kind: "edit", of })}>Edit</MenuItem>}
+      {can_write && <MenuItem onSelect={() => setOpen({ kind: "delete", of })}>Delete</MenuItem>}
     </Menu>
   );
   return (
@@ -107,12 +115,13 @@ export function ProgramsPage({ params }: PageProps) {
             empty={
               <Empty title="No programs yet">A program says how much, how long, and at what rate.</Empty>
             }
-            {...(can_write && { acts })}
+            acts={acts}
           />
         </Section>
       </Environment>
       {creation.is_open && <ProgramDialog environment={environment} onClose={creation.close} />}
       {open?.kind === "edit" && <ProgramDialog environment={environment} of={open.of} onClose={close} />}
+      {open?.kind === "instalments" && <Instalments of={open.of} onClose={close} />}
       {open?.kind === "delete" && (
         <Confirm
           title="Delete this program?"
@@ -125,6 +134,39 @@ export function ProgramsPage({ params }: PageProps) {
         </Confirm>
       )}
     </Page>
+  );
+}
+
+/** What a loan under a program costs a month, by its term. */
+function Instalments({ of, onClose }: { of: LoanProgram; onClose: () => void }) {
+  const { id, environment, currency, annual_rate_min, annual_rate_max } = of;
+  const [amount, setAmount] = useState(of.max_amount);
+  const { data, failure, retry } = useAsked(listInstalments, { environment, id, amount });
+  return (
+    <Sheet title={`Instalments of ${of.name}`} onClose={onClose}>
+      <TextInput label={`Amount (${currency})`} value={amount} onType={(text) => setAmount(text.trim())} />
+      {failure && <FailureNotice failure={failure} onRetry={retry} />}
+      {data && (
+        <Table
+          label="Instalments"
+          rows={data}
+          keyOf={({ tenor_months }) => tenor_months}
+          columns={[
+            { title: "Over", cell: ({ tenor_months }) => count(tenor_months, "month") },
+            {
+              title: `A month at ${annual_rate_min} %`,
+              is_figure: true,
+              cell: ({ at_min_rate }) => money(at_min_rate, currency),
+            },
+            {
+              title: `At ${annual_rate_max} %`,
+              is_figure: true,
+              cell: ({ at_max_rate }) => money(at_max_rate, currency),
+            },
+          ]}
+        />
+      )}
+    </Sheet>
   );
 }
 

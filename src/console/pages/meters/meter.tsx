@@ -4,6 +4,7 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { TextAreaField, TextField } from "../../ui/fields.tsx";
+import { History } from "../../ui/history.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { RecordActs } from "../../ui/record_acts.tsx";
@@ -50,6 +51,7 @@ export function MeterPage({ params }: PageProps) {
                 ...(of.carry_over && { carry_over: true }),
               })}
             />
+            <History of="meter" id={of.id} />
           </>
         )}
       </Await>

@@ -5,6 +5,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
+import { History } from "../../ui/history.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { RecordActs } from "../../ui/record_acts.tsx";
 import { Await } from "../../ui/states.tsx";
@@ -77,6 +78,7 @@ export function ProductPage({ params }: PageProps) {
           }
         </Await>
       </Section>
+      {record && <History of="product" id={record.id} />}
     </Page>
   );
 }

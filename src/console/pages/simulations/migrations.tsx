@@ -16,6 +16,7 @@ import { useCreation } from "../../ui/creation.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
 import { SelectField } from "../../ui/fields.tsx";
 import { Form, type Values } from "../../ui/form.tsx";
+import { History } from "../../ui/history.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
@@ -166,21 +167,24 @@ export function MigrationPage({ params }: PageProps) {
     >
       <Await of={migration}>
         {(of) => (
-          <Section
-            title={`${number(of.counts.changed)} of ${count(of.counts.subscriptions, "subscription")} moved`}
-          >
-            <Facts
-              of={[
-                ["From", modelLink(of.from_billing_model_id)],
-                ["To", modelLink(of.to_billing_model_id)],
-                ["When", of.at === "next_period" ? "each at its next period" : <Time at={of.at} />],
-                ["Failed", number(of.counts.failed)],
-                ["Begun", <Time at={of.created_at} />],
-                ["Finished", <Time at={of.finished_at} />],
-              ]}
-            />
-            <Errors of={of.errors} />
-          </Section>
+          <>
+            <Section
+              title={`${number(of.counts.changed)} of ${count(of.counts.subscriptions, "subscription")} moved`}
+            >
+              <Facts
+                of={[
+                  ["From", modelLink(of.from_billing_model_id)],
+                  ["To", modelLink(of.to_billing_model_id)],
+                  ["When", of.at === "next_period" ? "each at its next period" : <Time at={of.at} />],
+                  ["Failed", number(of.counts.failed)],
+                  ["Begun", <Time at={of.created_at} />],
+                  ["Finished", <Time at={of.finished_at} />],
+                ]}
+              />
+              <Errors of={of.errors} />
+            </Section>
+            <History of="migration" id={of.id} />
+          </>
         )}
       </Await>
     </Page>

@@ -11,6 +11,7 @@ import { Bars, Gauge } from "../../ui/bars.tsx";
 import { Money } from "../../ui/bill_lines.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { History } from "../../ui/history.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Facts, Figure, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
@@ -44,7 +45,12 @@ export function SimulationPage({ params }: PageProps) {
       }
     >
       <Await of={simulation} rows={8}>
-        {(of) => <Parts of={of} />}
+        {(of) => (
+          <>
+            <Parts of={of} />
+            <History of="simulation" id={of.id} />
+          </>
+        )}
       </Await>
     </Page>
   );

@@ -4,6 +4,7 @@ import type { SubscriptionDetail } from "../../../billing/subscriptions/detail.t
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { number } from "../../text/number.ts";
+import { fieldTime } from "../../text/time.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { DecimalField, TimeField } from "../../ui/fields.tsx";
@@ -14,16 +15,30 @@ import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { ADD_ONS } from "../../ui/sources.ts";
-import { addBooking, listBookings, removeBooking } from "./calls.ts";
+import { addBooking, changeBooking, listBookings, removeBooking } from "./calls.ts";
+
+/** The end of a booking as its field has it. */
+const endOf = ({ until }: SubscriptionAddOn) => (until === null ? "" : fieldTime(until));
 
 /** The add-ons that a subscription has booked. */
 export function Bookings({ of }: { of: SubscriptionDetail }) {
   const bookings = useAnswer(listBookings, { id: of.id, page: 1, limit: 50 });
   const add_ons = useAnswer(ADD_ONS.from, { page: 1, limit: 100 });
   const [is_open, setOpen] = useState(false);
-  const [removing, setRemoving] = useState<SubscriptionAddOn>();
+  const [chosen, setChosen] = useState<{ act: "change" | "remove"; of: SubscriptionAddOn }>();
+  const close = () => setChosen(undefined);
   const nameOf = (id: number) => add_ons.answer?.data.find((one) => one.id === id)?.name ?? `#${id}`;
   const can_write = may("subscriptions:write");
+  const acts = (booking: SubscriptionAddOn) => (
+    <>
+      <Button kind="quiet" onClick={() => setChosen({ act: "change", of: booking })}>
+        Change
+      </Button>
+      <Button kind="quiet" onClick={() => setChosen({ act: "remove", of: booking })}>
+        Remove
+      </Button>
+    </>
+  );
   return (
     <Section
       title="Add-ons"
@@ -40,20 +55,12 @@ export function Bookings({ of }: { of: SubscriptionDetail }) {
               label="Add-ons"
               rows={rows}
               keyOf={({ id }) => id}
+              {...(can_write && { acts })}
               columns={[
                 { title: "Add-on", cell: ({ add_on_id }) => nameOf(add_on_id) },
                 { title: "Quantity", is_figure: true, cell: ({ quantity }) => number(quantity) },
                 { title: "From", cell: ({ from }) => <Time at={from} /> },
                 { title: "Until", cell: ({ until }) => <Time at={until} />, is_minor: true },
-                {
-                  title: "Acts",
-                  cell: (booking) =>
-                    can_write && (
-                      <Button kind="quiet" onClick={() => setRemoving(booking)}>
-                        Remove
-                      </Button>
-                    ),
-                },
               ]}
             />
           )
@@ -90,19 +97,49 @@ export function Bookings({ of }: { of: SubscriptionDetail }) {
           )}
         </FormDialog>
       )}
-      {removing && (
+      {chosen?.act === "change" && (
+        <ChangeBooking of={chosen.of} name={nameOf(chosen.of.add_on_id)} onClose={close} />
+      )}
+      {chosen?.act === "remove" && (
         <Confirm
           title="Remove this add-on?"
           act="Remove add-on"
-          onClose={() => setRemoving(undefined)}
-          run={(key) => write(removeBooking, { id: of.id, bookingId: removing.id }, { key })}
+          onClose={close}
+          run={(key) => write(removeBooking, { id: of.id, bookingId: chosen.of.id }, { key })}
         >
-          <p>
-            It is taken away as if it had never been booked: bills of closed periods that have it are
-            adjusted. To end it later, book it with an end.
-          </p>
+          <p>It ends now, and is charged until then. One that has not begun never does.</p>
         </Confirm>
       )}
     </Section>
+  );
+}
+
+function ChangeBooking(props: { of: SubscriptionAddOn; name: string; onClose: () => void }) {
+  const { of, name, onClose } = props;
+  return (
+    <FormDialog
+      title={`Change ${name}`}
+      onClose={onClose}
+      schema="ChangeSubscriptionAddOn"
+      note="As if it had been booked so: bills of closed periods are adjusted. For another quantity from some day on, end this booking then and book anew."
+      initial={{ quantity: of.quantity, until: endOf(of) }}
+      submit={({ until, ...values }, key) => {
+        // Fields have no seconds: an end that was not touched stays as it is.
+        const end = until === endOf(of) ? {} : { until };
+        return write(changeBooking, { ...values, ...end, id: of.subscription_id, bookingId: of.id }, { key });
+      }}
+    >
+      {(form) => (
+        <>
+          <DecimalField form={form} name="quantity" label="Quantity" help={null} />
+          <TimeField
+            form={form}
+            name="until"
+            label="Until"
+            help="Left empty: as long as the subscription lives."
+          />
+        </>
+      )}
+    </FormDialog>
   );
 }

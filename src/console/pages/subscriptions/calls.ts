@@ -27,4 +27,5 @@ export const previewDowngrade = post<typeof ChangePreview>("/subscriptions/:id/d
 export const getCredits = get<typeof CreditBalance>("/subscriptions/:id/credits");
 export const listBookings = list<typeof SubscriptionAddOn>("/subscriptions/:id/add-ons");
 export const addBooking = post<typeof SubscriptionAddOn>("/subscriptions/:id/add-ons");
+export const changeBooking = put<typeof SubscriptionAddOn>("/subscriptions/:id/add-ons/:bookingId");
 export const removeBooking = remove<typeof SubscriptionAddOn>("/subscriptions/:id/add-ons/:bookingId");

@@ -12,6 +12,7 @@ import { Gauge } from "../../ui/bars.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { History } from "../../ui/history.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -105,6 +106,7 @@ function Parts({ of }: { of: SubscriptionDetail }) {
       <Section title="Bills" actions={<a href={`${BASE}/bills?subscription_id=${of.id}`}>All bills</a>}>
         <LastBills of={{ subscription_id: of.id }} />
       </Section>
+      <History of="subscription" id={of.id} />
     </>
   );
 }

@@ -1,0 +1,170 @@
+import { beforeAll, expect, test } from "bun:test";
+import { addDraft, addProgram, lead, type Loans, openLoans } from "../loans/applications/fixtures.ts";
+import { upload } from "../loans/documents/fixtures.ts";
+import { exchange } from "../access/api_keys/fixtures.ts";
+import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
+import { type Samples, seedCompany } from "../support/console/seed.ts";
+import { expectAccessible, expectNoTrouble, settle } from "../support/console/walk.ts";
+import { PASSWORD, useService } from "../support/harness.ts";
+
+// What pages of records and lists say beside the records, and what is changed on them.
+
+const service = useService({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
+const browser = useBrowser(service);
+const OFFICER = "officer@example.com";
+let samples: Samples = {};
+let loans: Loans;
+
+beforeAll(async () => {
+  samples = await seedCompany(service, service);
+  loans = await openLoans(service);
+  await service.api("POST", "/users", { email: OFFICER, password: PASSWORD, role: "loan_officer" });
+});
+
+/** One dot. */
+const PICTURE = Uint8Array.fromBase64(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+);
+
+describeInBrowser("lists", () => {
+  test("say what clients come to, and what all bills that match do", async () => {
+    const { page, troubles } = await browser.openAs(service.admin_email, "/console/clients");
+    const row = page.getByRole("row").filter({ hasText: "Acme with a rather long name" });
+    await row.getByRole("img", { name: /units today, .* on the most used day/ }).waitFor();
+    await row.getByText("2 subscriptions").waitFor();
+    await row.getByRole("link", { name: /^MYR/ }).click();
+    await page.getByRole("heading", { level: 1, name: /^Bill #\d+ of Acme/ }).waitFor();
+    await page
+      .getByRole("navigation", { name: "Main" })
+      .getByRole("link", { name: "Bills", exact: true })
+      .click();
+    const { body } = await service.api("GET", "/billing-records?page=1&sums=true");
+    const [sum] = body.meta.sums;
+    await page.getByText(`Sum of all MYR ${sum.amount.replace(/\B(?=(\d{3})+\.)/g, ",")}`).waitFor();
+    await page.getByRole("link", { name: "Acme, production" }).first().waitFor();
+    await page.getByRole("button", { name: "Amount" }).click();
+    await page
+      .getByRole("columnheader", { name: "Amount", exact: true })
+      .and(page.locator("[aria-sort=ascending]"))
+      .waitFor();
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+});
+
+describeInBrowser("records", () => {
+  test("a booking's quantity is changed where it is shown, and the history says so", async () => {
+    const { id } = samples["/subscriptions/:id"] ?? {};
+    const { page, troubles } = await browser.openAs(service.admin_email, `/console/subscriptions/${id}`);
+    await page.getByRole("button", { name: "Book add-on" }).click();
+    await page.getByRole("combobox", { name: "Add-on" }).click();
+    await page.getByRole("option", { name: "More seats" }).click();
+    await page.getByRole("button", { name: "Book", exact: true }).click();
+    const history = page.getByRole("list", { name: "History" });
+    await history.getByText("subscription add on added").waitFor();
+    const bookings = page.getByRole("table", { name: "Add-ons" });
+    await bookings.getByRole("button", { name: "Change" }).click();
+    await page.getByRole("dialog").getByLabel("Quantity").fill("7");
+    await page.getByRole("button", { name: "Save" }).click();
+    await history.getByText("subscription add on changed").waitFor();
+    await bookings.getByRole("cell", { name: "7", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Remove", exact: true }).click();
+    await page.getByRole("button", { name: "Remove add-on" }).click();
+    await history.getByText("subscription add on removed").waitFor();
+    await page.getByRole("link", { name: "All events" }).click();
+    await page.getByText(`Of subscription ${id}`).waitFor();
+    await page.getByRole("button", { name: "subscription.add_on_changed" }).waitFor();
+    await page.goBack();
+    await page.getByRole("link", { name: "Who did it" }).click();
+    await page.getByText(`On subscription ${id}`, { exact: true }).waitFor();
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+
+  test("features are granted in the editor of a new model, and by one that is there", async () => {
+    for (const feature of [
+      { code: "sso", name: "Single sign-on", kind: "switch" },
+      { code: "support", name: "Support", kind: "value" },
+    ])
+      await service.api("POST", "/features", feature);
+    const { page, troubles } = await browser.openAs(service.admin_email, "/console/billing-models/new");
+    await page.getByRole("button", { name: /^Graduated/ }).click();
+    await page.getByLabel("Name").first().fill("With features");
+    await page.getByText("Charges by meters, features").click();
+    const add = page.getByRole("button", { name: "Add feature" });
+    await add.click();
+    const first = page.getByRole("group", { name: "What it grants 1" });
+    await first.getByLabel("Feature").selectOption("Input tokens");
+    await first.getByLabel("At most").fill("5000");
+    await first.getByLabel("In", { exact: true }).selectOption("a day");
+    // What was typed for a limit is not sent for a switch.
+    await first.getByLabel("Feature").selectOption("Single sign-on");
+    await first.getByLabel("At most").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Save billing model" }).click();
+    await page.getByRole("heading", { level: 1, name: "With features" }).waitFor();
+    await page.getByRole("button", { name: "Edit" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByRole("button", { name: "Add feature" }).click();
+    const second = dialog.getByRole("group", { name: "What it grants 2" });
+    await second.getByLabel("Feature").selectOption("Support");
+    await second.getByLabel("Value").fill("gold");
+    await expectAccessible(page);
+    await dialog.getByRole("button", { name: "Save" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("gold").waitFor();
+    const id = page.url().split("/").at(-1);
+    const { body } = await service.api("GET", `/billing-models/${id}`);
+    expect(body.data.entitlements).toMatchObject([
+      { feature: "sso", limit: null, window: null },
+      { feature: "support", value: "gold" },
+    ]);
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+});
+
+describeInBrowser("loans", () => {
+  test("an officer sees instalments, looks at a document, approves and disburses", async () => {
+    const program = await addProgram(loans, { name: "For a car" });
+    const { id } = await addDraft(loans, program.id);
+    const token = (await exchange(service, loans.agent_key)).body.token;
+    const sent = await upload(service, token, id, { type: "ic_front", name: "front.png", bytes: PICTURE });
+    expect(sent.status).toBe(201);
+    await lead(loans, id, "submitted");
+    const { page, troubles } = await browser.openAs(OFFICER, "/console/loans/production/programs");
+    await page.getByRole("row").filter({ hasText: "For a car" }).getByRole("button").click();
+    await page.getByRole("menuitem", { name: "Instalments" }).click();
+    await page.getByLabel(/^Amount/).fill("10000.00");
+    // By decision 0104: an annuity of 24 months at 18 %.
+    await page.getByRole("cell", { name: "MYR 499.24" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.goto(`${service.url}/console/loans/production/applications/${id}`);
+    await page.getByRole("button", { name: "Look" }).click();
+    const picture = page.getByRole("img", { name: "ic front as it was sent" });
+    await picture.waitFor();
+    const is_drawn = `document.querySelector("img.preview").decode().then(() => true, () => false)`;
+    expect(await page.evaluate<boolean>(is_drawn)).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Begin review" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Begin review" }).click();
+    await page.getByRole("button", { name: "Approve" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Rate a year, %").fill("18");
+    await dialog.getByText("Instalment: MYR 499.24 a month.").waitFor();
+    await dialog.getByLabel("Rate a year, %").fill("19");
+    await dialog.getByText(/must be from 4.5 to 18/).waitFor();
+    await dialog.getByLabel("Rate a year, %").fill("18");
+    await dialog.getByRole("button", { name: "Approve" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("MYR 499.24 a month").waitFor();
+    await loans.agent("POST", `/agent/applications/${id}/accept`);
+    await page.reload();
+    await page.getByRole("button", { name: "Disburse" }).click();
+    await dialog.getByLabel("Reference of the transfer").fill("TT-77");
+    await dialog.getByRole("button", { name: /^Disburse/ }).click();
+    await page.getByText("TT-77").waitFor();
+    await settle(page);
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+});
