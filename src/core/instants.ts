@@ -82,7 +82,7 @@ function rangeOf<const F extends string, const T extends string>(from: F, to: T)
   const fields = {
     [from]: Type.Optional(InstantText),
     [to]: Type.Optional(InstantText),
-    relative: Type.Optional({ ...Relative, ...bounds, description: `in place of ${from} and ${to}` }),
+    relative: Type.Optional({ ...Relative, ...bounds, "x-says": `in place of ${from} and ${to}` }),
     month: Type.Optional({ ...Month, ...bounds }),
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what is left of it for the operation

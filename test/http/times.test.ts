@@ -41,6 +41,9 @@ describe("times in the company's zone", () => {
     for (const list of ["/events", "/audit-log", "/webhook-logs"]) {
       expect(await told(`${list}?from=yesterday`)).toEqual([{ path: "/from", message: forms }]);
       expect(await told(`${list}?to=1970-01-01`)).toEqual([{ path: "/to", message: forms }]);
+      expect(await told(`${list}?relative=tomorrow`)).toEqual([
+        { path: "/relative", message: expect.stringMatching(/^must be one of last_1h, .*, last_year$/) },
+      ]);
       expect(await told(`${list}?month=2026-1`)).toEqual([
         { path: "/month", message: "must be a month such as 2026-10" },
       ]);

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { type Service, type Json, startService, TestClock } from "../support/harness.ts";
 import {
+  lead,
   addDraft,
   addProgram,
   APPLICATION,
@@ -380,4 +381,18 @@ describe("what a choice needs, and what it does not take", () => {
   ])("%s %j", async (name, args, part) => {
     expect(await refusal(name, { environment: "staging", ...args })).toContain(part);
   });
+});
+
+test("a loan officer's agent finds the applications that are with the lender", async () => {
+  const officer = await agentFor(service, (await addUser(service.api, "loan_officer")).email);
+  const of_lender = loans["staging"] as Loans;
+  const { id: program_id } = await addProgram(of_lender);
+  const { id } = await addDraft(of_lender, program_id);
+  const asked = { environment: "staging", program_id };
+  const found = async () =>
+    (await officer.call("loan_find_applications", asked)).structured.data.map((one: Json) => one.id);
+  expect(await found()).toEqual([]);
+  await lead(of_lender, id, "submitted");
+  expect(await found()).toEqual([id]);
+  await officer.close();
 });

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
+import { may } from "../../core/access.ts";
 import { Id, oneOf, paged } from "../../core/schema.ts";
 import { Consent } from "../consents/model.ts";
 import { listConsents } from "../consents/service.ts";
@@ -25,6 +26,7 @@ import {
   declineLoanOffer,
   getLoanApplication,
   listAgentApplications,
+  listLoanApplications,
   submitLoanApplication,
   updateLoanApplication,
   withdrawLoanApplication,
@@ -60,7 +62,7 @@ const findApplications = loanTool({
   title: "Find loan applications",
   description: "Lists loan applications, newest first. loan_get_application shows one in full.",
   finds: ["application_id"],
-  operations: [listAgentApplications],
+  operations: [listLoanApplications],
   details: DETAILS,
   input: {
     status: describe(filter.status, "Only in this state"),
@@ -72,7 +74,9 @@ const findApplications = loanTool({
     ...page,
   },
   output: paged(LoanApplication),
-  run: (ctx, query) => call(ctx, listAgentApplications, query),
+  // A loan officer sees no drafts, as on REST.
+  run: (ctx, query) =>
+    call(ctx, may(ctx.actor, "borrowing:read") ? listAgentApplications : listLoanApplications, query),
 });
 
 const getApplication = loanTool({
