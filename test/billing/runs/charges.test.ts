@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import type { Json } from "../../support/harness.ts";
+import { sum } from "../../../src/core/money.ts";
+import type { Api, Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { FLAT, useBilling } from "../fixtures.ts";
 import { ms } from "../../usage/fixtures.ts";
@@ -17,9 +18,8 @@ const shown = (record: Json) =>
     line.amount,
   ]);
 
-test("input, cached and output tokens are priced apart, by model; the commitment is made up", async () => {
-  const company = await billing.addCompany({ currency: "EUR" });
-  const { api } = company;
+/** Charges for input, output and users, by meters of their own. */
+async function tokenCharges(api: Api): Promise<Json[]> {
   const meter = async (body: Json) => (await api("POST", "/meters", body)).body.data.id;
   const input = await meter({
     code: "input",
@@ -41,7 +41,7 @@ test("input, cached and output tokens are priced apart, by model; the commitment
     aggregation: "unique",
     value: [{ key: "metadata:user" }],
   });
-  const charges = [
+  return [
     {
       code: "input",
       name: "Input",
@@ -71,10 +71,14 @@ test("input, cached and output tokens are priced apart, by model; the commitment
       ],
     },
   ];
-  billing.clock.set("2024-03-01T00:00:00Z");
-  const id = await company.subscribe({ ...FLAT, charges });
+}
+
+type Use = (at: string, metadata: Json) => Promise<void>;
+
+/** What sends an event of a subscription. */
+async function usageOf(api: Api, id: number): Promise<{ external_subscription_id: string; use: Use }> {
   const { external_subscription_id } = (await api("GET", `/subscriptions/${id}`)).body.data;
-  const use = async (at: string, metadata: Json) => {
+  const use: Use = async (at, metadata) => {
     const event = {
       id: crypto.randomUUID(),
       external_subscription_id,
@@ -85,12 +89,26 @@ test("input, cached and output tokens are priced apart, by model; the commitment
     const { status, body } = await api("POST", "/usage/events", [event]);
     expect([status, body.error]).toEqual([201, undefined]);
   };
-  billing.clock.set("2024-03-31T12:00:00Z");
+  return { external_subscription_id, use };
+}
+
+async function useTokens(use: Use): Promise<void> {
   await use("2024-03-05T00:00:00Z", { model: "large", input: 22_729_000, cached: 17_323_000 });
   await use("2024-03-06T00:00:00Z", { model: "small", input: 4_000_000, cached: 0 });
   await use("2024-03-06T00:00:00Z", { model: "large", output: 457_000 });
   await use("2024-03-07T00:00:00Z", { model: "small", output: 2_000_000 });
   for (let i = 0; i < 14; i++) await use("2024-03-08T00:00:00Z", { user: `u${i}` });
+}
+
+test("input, cached and output tokens are priced apart, by model", async () => {
+  const company = await billing.addCompany({ currency: "EUR" });
+  const { api } = company;
+  const charges = await tokenCharges(api);
+  billing.clock.set("2024-03-01T00:00:00Z");
+  const id = await company.subscribe({ ...FLAT, charges });
+  const { external_subscription_id, use } = await usageOf(api, id);
+  billing.clock.set("2024-03-31T12:00:00Z");
+  await useTokens(use);
   const preview = (await api("GET", `/subscriptions/${id}/preview`)).body.data;
   expect(preview.total).toBe("77.58");
   billing.clock.set("2024-04-01T02:00:00Z");
@@ -136,4 +154,46 @@ test("input, cached and output tokens are priced apart, by model; the commitment
     expect((await api("GET", `/billing-records/${bill}/verify`)).body.data.matches).toBe(true);
   await company.run({ period: "2024-03" });
   expect(await company.records(id)).toHaveLength(2);
+});
+
+test("what usage and charges are short of a commitment is made up, and fees do not count", async () => {
+  const company = await billing.addCompany({ currency: "EUR" });
+  const { api } = company;
+  billing.clock.set("2024-03-01T00:00:00Z");
+  const commitment = { minimum: "100" };
+  const id = await company.subscribe({ ...FLAT, charges: await tokenCharges(api), commitment });
+  billing.clock.set("2024-03-31T12:00:00Z");
+  await useTokens((await usageOf(api, id)).use);
+  billing.clock.set("2024-04-01T02:00:00Z");
+  await company.run({ period: "2024-03" });
+  const [record] = await company.records(id);
+  const detail = (await api("GET", `/billing-records/${record.id}`)).body.data;
+  const charged = detail.lines.filter(({ kind }: Json) => kind === "charge");
+  expect(sum(charged.map(({ amount }: Json) => amount))).toBe("46.58");
+  expect(shown(detail)).toContainEqual(["commitment_true_up", null, null, "1", "53.42"]);
+  expect(detail.totalCharges).toBe("131.00");
+  expect((await api("GET", `/billing-records/${record.id}/verify`)).body.data.matches).toBe(true);
+});
+
+test("seats cost by how long each was there", async () => {
+  const company = await billing.addCompany({ currency: "EUR" });
+  const { api } = company;
+  billing.clock.set("2024-04-01T00:00:00Z");
+  const meter = {
+    code: "seats",
+    name: "Seats",
+    aggregation: "weighted_sum",
+    value: [{ key: "metadata:seats" }],
+  };
+  const meter_id = (await api("POST", "/meters", meter)).body.data.id;
+  const charges = [{ code: "seats", name: "Seats", type: "per_unit", meter_id, price: "12" }];
+  const id = await company.subscribe({ ...FLAT, price: 0, charges });
+  const { use } = await usageOf(api, id);
+  billing.clock.set("2024-05-01T02:00:00Z");
+  await use("2024-04-01T00:00:00Z", { seats: 5 });
+  await use("2024-04-16T00:00:00Z", { seats: 2 });
+  await company.run({ period: "2024-04" });
+  const [record] = await company.records(id);
+  const detail = (await api("GET", `/billing-records/${record.id}`)).body.data;
+  expect(shown(detail)).toContainEqual(["charge", "seats", null, "6", "72.00"]);
 });

@@ -7,6 +7,7 @@ import { recheckBilling } from "../../../src/billing/runs/service.ts";
 import { carryOnSimulations } from "../../../src/billing/simulations/run.ts";
 import { type Dice, dice } from "../../support/dice.ts";
 import type { Answer, Json } from "../../support/harness.ts";
+import { runNamedJob } from "../../support/jobs.ts";
 import { changesOf, changeTo, applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import { previewAndSend } from "../previews/fixtures.ts";
 import { type Assortment, PLAIN, stock } from "./assortments.ts";
@@ -326,6 +327,22 @@ async function simulate({ billing, roll, company, models }: History): Promise<vo
   expect(tried).toMatchObject({ status: "finished", reproduces: true, mismatches: [] });
 }
 
+/** What a running period has come to is the same wherever it is asked for. */
+async function compareRunning({ billing, company: { api }, pairs }: History): Promise<void> {
+  for (const { id } of pairs)
+    expect((await api("PUT", `/subscriptions/${id}/spend-limit`, { amount: 5 })).status).toBe(200);
+  for (const job of ["spend_limits", "running_bills"]) await runNamedJob(billing.service, job);
+  const { rows } = (await api("GET", "/running-bills?group_by=subscription&limit=100")).body.data;
+  const kept = new Map<number, string>(rows.map((row: Json) => [row.id, row.amount]));
+  for (const { id } of pairs) {
+    const read = async (part: string) => (await api("GET", `/subscriptions/${id}${part}`)).body.data;
+    const { status, started_at } = await read("");
+    if (status !== "active" || started_at > END) continue;
+    const { total } = await read("/preview");
+    expect([id, (await read("/spend-limit")).spent, kept.get(id)]).toEqual([id, total, total]);
+  }
+}
+
 /** Lives through the histories of some subscriptions of one company. Errors: where a period comes to another sum. */
 export async function liveThrough(
   billing: BillingFixture,
@@ -362,6 +379,7 @@ export async function liveThrough(
     }
     await prove(history);
     await simulate(history);
+    await compareRunning(history);
   } catch (error) {
     throw new Error(`The history of seed ${seed} does not hold:\n${log.join("\n")}`, { cause: error });
   }
