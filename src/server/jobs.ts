@@ -133,7 +133,7 @@ export const JOBS: readonly Job[] = [
   },
   {
     name: "usage_uploads_prune",
-    summary: "Delete files of usage that were uploaded over 7 days ago",
+    summary: "Delete files of usage that were uploaded over 7 days ago, or that a killed process left",
     cron: "50 25 3 * * *",
     goes_on: ["disk", "clock"],
     run: (ctx) => call(ctx, pruneUsageUploads, {}),

@@ -2,11 +2,16 @@ import { beforeAll, expect, test } from "bun:test";
 import { useService } from "../support/harness.ts";
 import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
 import { expectAccessible, expectNoOverflow, expectNoTrouble, settle } from "../support/console/walk.ts";
+import { freePort } from "../support/free_port.ts";
 import { runNamedJob } from "../support/jobs.ts";
+import { makePreparedFolder, startServer } from "../support/process.ts";
 import { addSubscription, search } from "../usage/fixtures.ts";
 
 const service = useService({ timezone: "Asia/Kuala_Lumpur" });
 const browser = useBrowser(service);
+/** A service in a process of its own. */
+const killed = { url: "" };
+const at_killed = useBrowser(killed);
 
 beforeAll(async () => {
   await addSubscription(service, "acme");
@@ -111,5 +116,50 @@ describeInBrowser("import of usage", () => {
     await page.getByRole("button", { name: "Delete file" }).click();
     await page.getByRole("link", { name: "usage.csv" }).waitFor({ state: "detached" });
     expectNoTrouble(troubles);
+  });
+
+  test("a service that is killed during a run goes on with it, and its pages say so", async () => {
+    const place = await makePreparedFolder();
+    // The same address again: the pages stay open.
+    const env = { ...place.env, PORT: String(await freePort()) };
+    const server = await startServer(env);
+    const api = await server.signIn();
+    await addSubscription({ api }, "acme");
+    const rows = Array.from({ length: 100_000 }, (_, i) => `acme,${1_700_000_000_000 + i},1`);
+    const { body } = await api(
+      "POST",
+      "/usage/imports/files?file_name=killed.csv",
+      `who,at,amount\n${rows.join("\n")}\n`,
+      { "content-type": "text/csv" },
+    );
+    const matching = {
+      subscription: { column: "who" },
+      timestamp: { column: "at" },
+      usage: { column: "amount" },
+    };
+    const { id } = body.data;
+    await api("POST", `/usage/imports/${id}/run`, { matching });
+    killed.url = server.url;
+    // It is built once the server listens.
+    while ((await fetch(`${server.url}/console`)).status !== 200) await Bun.sleep(50);
+    const run = await at_killed.openAs("admin@example.com", `/console/usage/imports/${id}`);
+    const list = await at_killed.openAs("admin@example.com", "/console/usage/imports");
+    await run.page.getByText("of about 100,001 rows").waitFor();
+    await list.page
+      .getByLabel("File", { exact: true })
+      .setInputFiles({ name: "cut.csv", mimeType: "text/csv", buffer: Buffer.from(FILE) });
+    server.kill("SIGKILL");
+    await server.exited;
+    await run.page.getByRole("alert").getByText("The service did not answer").waitFor();
+    await list.page.getByRole("button", { name: "Send file" }).click();
+    await list.page.getByText("Of a file that was cut off nothing is kept").waitFor();
+    const again = await startServer(env);
+    await run.page.getByText("finished", { exact: true }).waitFor();
+    await run.page.getByRole("alert").waitFor({ state: "detached" });
+    await list.page.getByRole("button", { name: "Send file" }).click();
+    await list.page.getByRole("heading", { name: "cut.csv" }).waitFor();
+    again.kill("SIGTERM");
+    await again.exited;
+    place.remove();
   });
 });

@@ -81,6 +81,27 @@ export async function withReceivedFile<T>(
 
 const NEWLINE = 10;
 
+/**
+ * Removes a company's files that no upload has: what a process that was killed had received of one, or all of it. One that
+ * still arrives is younger than an upload may take.
+ */
+export async function removeStrays(
+  { config: { data_dir }, now }: Pick<Context, "config" | "now">,
+  company_id: number,
+  known: ReadonlySet<string>,
+): Promise<void> {
+  const folder = join(data_dir, FOLDER);
+  // There is none before the first upload.
+  const names = await readdir(folder).catch(() => []);
+  for (const name of names) {
+    if (!name.startsWith(`${company_id}-`) || known.has(name)) continue;
+    const path = join(folder, name);
+    const found = await stat(path).catch(() => undefined);
+    if (found !== undefined && now.epochMilliseconds - found.mtimeMs > LIMITS.usage_upload_ms)
+      await rm(path, { force: true });
+  }
+}
+
 /** Removes files that are past their time, or of killed processes. Errors: unavailable when the others take too much. */
 async function makeRoom(folder: string, now: Temporal.Instant): Promise<void> {
   const names = await readdir(folder);

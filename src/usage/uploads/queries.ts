@@ -5,7 +5,7 @@ import { stamped } from "../../store/columns.ts";
 import { companyOwned } from "../../store/expressions.ts";
 import { insertRow, insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
-import { countRows } from "../../store/select_rows.ts";
+import { countRows, selectRows } from "../../store/select_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { changeRows } from "../../store/update_rows.ts";
 import { type RejectedPlace, UsageUpload, UsageUploadDetail } from "./model.ts";
@@ -123,6 +123,13 @@ export async function listCompaniesWithUploads(q: Reads): Promise<number[]> {
   const t = q.use(usageUploadTable);
   const rows = await q.selectDistinct({ company_id: t.company_id }).from(t).where(eq(t.status, "running"));
   return rows.map(({ company_id }) => company_id);
+}
+
+/** The names of the files that the company's uploads have. */
+export async function listFiles({ q, scope }: ReadTx): Promise<string[]> {
+  const t = q.use(usageUploadTable);
+  const rows = await selectRows(q, t, { columns: { file: t.file }, where: companyOwned(t, scope) });
+  return rows.map(({ file }) => file);
 }
 
 /** The company's oldest upload that was made before, and does not go on. */

@@ -11,7 +11,7 @@ import { listSubscriptionKeys, recognizeImport } from "../import/prepare_import.
 import { checkUsageImport, importUsage, stageUsageImport } from "../import/store_block.ts";
 import { LIMITS } from "../limits.ts";
 import { type MatchedFile, withMatchedFile } from "./file.ts";
-import { pathOf, removeFile } from "./folder.ts";
+import { pathOf, removeFile, removeStrays } from "./folder.ts";
 import { columnsOfMatching } from "./matching.ts";
 import type { RejectedPlace } from "./model.ts";
 import * as queries from "./queries.ts";
@@ -40,7 +40,7 @@ export const carryOnUploads = operation({
   },
 });
 
-/** Deletes uploads that are past their time. */
+/** Deletes uploads that are past their time, and files that a killed process left. */
 export const pruneUsageUploads = operation({
   name: "prune_usage_uploads",
   permission: "usage:write",
@@ -52,10 +52,13 @@ export const pruneUsageUploads = operation({
     const before = iso(ctx.now.subtract({ hours: 24 * LIMITS.usage_upload_days }));
     for (;;) {
       const old = await queries.findOld(readTx(ctx), before);
-      if (!old || ctx.background.is_stopping) return {};
+      if (!old || ctx.background.is_stopping) break;
       const file = await transaction(ctx, (tx) => queries.deleteUpload(tx, old.id));
       if (file !== undefined) await removeFile(ctx.config.data_dir, file);
     }
+    const tx = readTx(ctx);
+    await removeStrays(ctx, tx.scope.company_id, new Set(await queries.listFiles(tx)));
+    return {};
   },
 });
 

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "bun:test";
-import { readdirSync } from "node:fs";
+import { readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../src/usage/limits.ts";
 import { PASSWORD, type Json, type Tenant, useService } from "../../support/harness.ts";
@@ -358,4 +358,23 @@ test("a company keeps so many files and no more; the audit log says who imported
   expect([refused.status, refused.body.error]).toEqual([409, expect.stringContaining("delete one")]);
   const { data } = (await service.api("GET", "/audit-log?operation=run_usage_upload&limit=1")).body;
   expect(data[0]).toMatchObject({ operation: "run_usage_upload", target: { type: "usage_upload" } });
+});
+
+test("what a killed process left of files is removed once no upload can have it", async () => {
+  const folder = join(service.deps.config.data_dir, "usage_uploads");
+  const { data } = (await service.api("GET", `${FILES}?page=1&limit=1`)).body;
+  // There are as many as may be kept.
+  await service.api("DELETE", `/usage/imports/${data[0].id}`);
+  await uploaded("who\nkept\n");
+  const kept = readdirSync(folder);
+  const two_hours_ago = Date.now() / 1_000 - 2 * 3_600;
+  for (const name of kept) utimesSync(join(folder, name), two_hours_ago, two_hours_ago);
+  const strays = [1, 2].map((number) => `${service.company_id}-${uuid(number)}`);
+  const [cut = "", whole = ""] = strays;
+  for (const name of [`${cut}.part`, whole]) writeFileSync(join(folder, name), "who\n");
+  await runNamedJob(service, "usage_uploads_prune");
+  expect(readdirSync(folder).toSorted()).toEqual([...kept, `${cut}.part`, whole].toSorted());
+  for (const name of [`${cut}.part`, whole]) utimesSync(join(folder, name), two_hours_ago, two_hours_ago);
+  await runNamedJob(service, "usage_uploads_prune");
+  expect(readdirSync(folder).toSorted()).toEqual(kept.toSorted());
 });

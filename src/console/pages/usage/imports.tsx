@@ -126,6 +126,9 @@ function SendFile() {
         </Button>
       </div>
       {failure && <FailureNotice failure={failure} />}
+      {failure?.status === 0 && (
+        <p>Of a file that was cut off nothing is kept. If it is not in the list below, send it again.</p>
+      )}
     </Section>
   );
 }
