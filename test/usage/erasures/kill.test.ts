@@ -64,5 +64,5 @@ test(
     }
     place.remove();
   },
-  ROUNDS * 60_000,
+  ROUNDS * 300_000,
 );
