@@ -86,7 +86,7 @@ const failUnopened = () => Promise.reject(unopened());
 export async function unopenedUsage(): Promise<UsageStoreHandle> {
   const usage: UsageStore = {
     running_totals: {
-      last_seq: 0,
+      lastSeqOf: () => 0,
       counts: { watches: 0, uncertain: 0 },
       watch: () => {
         throw unopened();

@@ -58,7 +58,7 @@ async function compareBatch(
 ): Promise<Omit<TotalsComparison, "unproved">> {
   const company_id = batch[0]?.watch.company_id ?? 0;
   const since_ms = store.sinceOf(company_id);
-  const { last_seq } = store.running_totals;
+  const last_seq = store.running_totals.lastSeqOf(company_id);
   // In one turn, so that all are of the same events.
   const kept = batch.flatMap((watched) => {
     const window = { ...watched.watch.calendar.at(ms), since_ms: watched.watch.since_ms };

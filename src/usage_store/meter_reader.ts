@@ -111,7 +111,8 @@ export function look(object: MetadataObject, { key, path }: Place): unknown {
   return found;
 }
 
-function conditionOf({ key, op, values }: MeterFilter): (object: MetadataObject) => boolean {
+/** Whether the metadata of an event meets a filter. */
+export function conditionOf({ key, op, values }: MeterFilter): (object: MetadataObject) => boolean {
   const place = placeOf(key);
   if (op === "exists") return (object) => textOf(look(object, place)) !== null;
   if (op === "missing") return (object) => textOf(look(object, place)) === null;
@@ -141,7 +142,7 @@ const DIGITS = 12;
 const MAX_TEXT = "1e26";
 
 /** A string itself, a boolean's name, the plain decimal of a number; null of anything else. */
-function textOf(found: unknown): string | null {
+export function textOf(found: unknown): string | null {
   if (typeof found === "string") return found;
   if (typeof found === "boolean") return String(found);
   if (typeof found !== "number") return null;

@@ -85,8 +85,8 @@ export interface WatchedEvent {
 
 /** The totals of all watches. Nothing of it is durable: watches are set again at each start. */
 export interface RunningTotals {
-  /** The totals are of the events up to this number, as `last_seq` of `MeasureQuery`. */
-  readonly last_seq: number;
+  /** The totals of a company are of its events up to this number, as `last_seq` of `MeasureQuery`. */
+  lastSeqOf(company_id: number): number;
   /** How many watches are set, and how many of them are not certain by now. */
   readonly counts: { readonly watches: number; readonly uncertain: number };
   /**

@@ -16,7 +16,7 @@ interface Place {
 /** Cases of segments, as backups read them. */
 export function segmentCases({ store, company }: Place): void {
   test("segments hold each event once, by number, and digests are of what they hold", async () => {
-    const from = await store().lastSeq(1, TIMEOUT_MS);
+    const from = await store().lastSeq(0, TIMEOUT_MS);
     const drawn = (): ModelEvent[] =>
       ["2026-01-31T23:59:59.999Z", "2026-02-01T00:00:00Z", "1970-01-01T00:00:00Z"].map((text, i) =>
         modelEvent({
@@ -27,10 +27,10 @@ export function segmentCases({ store, company }: Place): void {
       );
     const [first, second] = [drawn(), drawn()];
     const company_id = await company(first);
-    const middle = await store().lastSeq(1, TIMEOUT_MS);
+    const middle = await store().lastSeq(0, TIMEOUT_MS);
     const other_id = await company([]);
     await store().append(other_id, second, NOW_MS);
-    const to = await store().lastSeq(1, TIMEOUT_MS);
+    const to = await store().lastSeq(0, TIMEOUT_MS);
     // Later events are in neither.
     await store().append(company_id, drawn(), NOW_MS);
 

@@ -32,7 +32,7 @@ import { totalsSource } from "./query/totals_source.ts";
 import { SipHash } from "../index/siphash.ts";
 import { lastSeq } from "./engine/last_seq.ts";
 import { totals } from "./query/totals.ts";
-import { minimum } from "./query/windows.ts";
+import { minimum } from "../windows.ts";
 import type { QueueMember } from "../query/fair_queue.ts";
 import { PATIENCE_MS } from "./append/writer.ts";
 import type { EventRows } from "../event_rows.ts";

@@ -86,6 +86,11 @@ export class TotalsKeeper implements RunningTotals {
     return this.#last_seq;
   }
 
+  /** The same of every company. */
+  lastSeqOf(_company_id: number): number {
+    return this.#last_seq;
+  }
+
   /** Whether any watch was set: a process that sets none must not write down that there are no totals. */
   get is_used(): boolean {
     return this.#is_used;

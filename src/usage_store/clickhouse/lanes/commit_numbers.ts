@@ -4,12 +4,18 @@ export interface CommitNumber {
   n: number;
 }
 
-const OF_EPOCH = 2 ** 20;
+/** The numbers that an epoch has. */
+export const COMMITS = 2 ** 20;
 
 /** The last commit of an epoch: the voids that close it come after. */
-export const LAST_COMMIT = OF_EPOCH - 16;
+export const LAST_COMMIT = COMMITS - 16;
 
 /** The number as one, which grows with the epoch and then with the count; epochs stay under a million: under 2^40. */
 export function seqOf({ epoch, n }: CommitNumber): number {
-  return epoch * OF_EPOCH + n;
+  return epoch * COMMITS + n;
+}
+
+/** The commit of a number as one. */
+export function numberOf(seq: number): CommitNumber {
+  return { epoch: Math.floor(seq / COMMITS), n: seq % COMMITS };
 }

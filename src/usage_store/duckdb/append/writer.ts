@@ -11,7 +11,8 @@ import { type AppendDecision, decideGroup, settle } from "../../append/deduplica
 import { PendingAppends, type PendingLimits } from "../../append/pending_appends.ts";
 import { findRows } from "./stored_rows.ts";
 import { hourSums, insertSums, insertSumsOf } from "./hour_sums.ts";
-import { closedError, cutOff } from "../engine/readers.ts";
+import { cutOff } from "../engine/readers.ts";
+import { closedError } from "../../query/closed_error.ts";
 import { commitEvents, commitSeconds } from "../../metrics.ts";
 import type { TotalsKeeper } from "../../running/keeper.ts";
 import { HOT_TABLES, type HotTable } from "../engine/schema.ts";

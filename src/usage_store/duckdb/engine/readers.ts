@@ -1,6 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { AppError } from "../../../core/errors.ts";
 import { damagedError } from "../../../core/damage.ts";
+import { closedError } from "../../query/closed_error.ts";
 import { type Engine, isDamage, rolledBack, shortage, unavailable } from "./engine.ts";
 import { type QueueMember, FairQueue, type QueueLimits } from "../../query/fair_queue.ts";
 
@@ -218,11 +219,6 @@ export async function cutOff(connections: Iterable<DuckDBConnection>, work: Prom
   } finally {
     clearInterval(timer);
   }
-}
-
-/** The error of calls after close. */
-export function closedError(): AppError {
-  return new AppError("unavailable", "Cannot use the usage store: it is closed", { retry_after_s: 1 });
 }
 
 function timeoutError(timeout_ms: number, cause?: unknown): AppError {

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { EventFilter } from "../../port.ts";
-import type { TimeRange } from "../query/rollup.ts";
+import type { TimeRange } from "../../query/time_range.ts";
 import { readSince } from "../maintain/removal.ts";
 import { asNumber, query } from "../engine/sql.ts";
 

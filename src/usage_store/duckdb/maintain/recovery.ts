@@ -13,7 +13,7 @@ import {
   type Parts,
   storedEvents,
 } from "./components.ts";
-import { closedError } from "../engine/readers.ts";
+import { closedError } from "../../query/closed_error.ts";
 import { readEvents } from "../query/numbered_events.ts";
 import { asNumber, query } from "../engine/sql.ts";
 import type { QueueMember } from "../../query/fair_queue.ts";

@@ -23,16 +23,8 @@ import {
 } from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { groupTextSql, readScalar, storedGroupSql, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
-import {
-  arePreferred,
-  EVENT_SUMS,
-  type GroupHours,
-  hoursSql,
-  isByTime,
-  keysOfValues,
-  SUMS_OF_SUMS,
-  type TimeRange,
-} from "./rollup.ts";
+import { arePreferred, EVENT_SUMS, type GroupHours, hoursSql, keysOfValues, SUMS_OF_SUMS } from "./rollup.ts";
+import { isByTime, type TimeRange } from "../../query/time_range.ts";
 import { BY_SUBSCRIPTION, sumsNames } from "./sums_names.ts";
 import type { Summed } from "../maintain/group_sums.ts";
 import { asDecimal, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";

@@ -6,7 +6,8 @@ import type { ExportOptions, ExportQuery } from "../../port.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type ExportLimits, exportParquet, exportText } from "./export.ts";
 import { asText, query } from "../engine/sql.ts";
-import { closedError, INTERRUPT_AGAIN_MS, Readers, type ReadersLimits } from "../engine/readers.ts";
+import { INTERRUPT_AGAIN_MS, Readers, type ReadersLimits } from "../engine/readers.ts";
+import { closedError } from "../../query/closed_error.ts";
 
 /** Exports, on connections of their own: each lasts as long as its receiver takes, and queries must not wait. */
 export class Exports {

@@ -1,17 +1,10 @@
-import { type Decimal, toBig } from "../../../core/money.ts";
 import type { EventFilter } from "../../port.ts";
+import { isWithin, millionthsAtLeast, millionthsAtMost } from "../../usage_bounds.ts";
 import { conditionSql, pairSql, searchSql } from "./metadata_sql.ts";
 import type { Parameters } from "../engine/sql.ts";
 
 /** Up to so many ids are compared one by one, which is faster than a join. */
 const FEW_IDS = 10_000;
-
-/** The largest usage that the column holds, in millionths. */
-const MAX_MILLIONTHS = 10n ** 18n - 1n;
-
-// big.js's rounding modes: towards zero and away from it.
-const DOWN = 0;
-const UP = 3;
 
 /** The SQL condition of a filter on usage_events; its values are added to `parameters`. */
 export function whereSql(filter: EventFilter, parameters: Parameters): string {
@@ -21,8 +14,10 @@ export function whereSql(filter: EventFilter, parameters: Parameters): string {
   }
   if (filter.start_ms !== undefined) conditions.push(`timestamp >= ${parameters.integer(filter.start_ms)}`);
   if (filter.end_ms !== undefined) conditions.push(`timestamp < ${parameters.integer(filter.end_ms)}`);
-  if (filter.min_usage !== undefined) conditions.push(minUsageSql(filter.min_usage, parameters));
-  if (filter.max_usage !== undefined) conditions.push(maxUsageSql(filter.max_usage, parameters));
+  if (filter.min_usage !== undefined)
+    conditions.push(boundSql(">=", millionthsAtLeast(filter.min_usage), parameters));
+  if (filter.max_usage !== undefined)
+    conditions.push(boundSql("<=", millionthsAtMost(filter.max_usage), parameters));
   for (const [key, value] of Object.entries(filter.metadata ?? {})) {
     conditions.push(pairSql(key, value, parameters));
   }
@@ -40,17 +35,8 @@ function subscriptionSql(ids: readonly number[], parameters: Parameters): string
   return `subscription_id IN (${ids.map((id) => parameters.integer(id)).join(", ")})`;
 }
 
-function minUsageSql(min: Decimal, parameters: Parameters): string {
-  const scaled = toBig(min).times("1000000");
-  const millionths = BigInt(scaled.round(0, scaled.lt("0") ? DOWN : UP).toFixed());
-  if (millionths > MAX_MILLIONTHS) return "false";
-  return millionths < -MAX_MILLIONTHS ? "true" : `usage >= ${parameters.usage(millionths)}`;
-}
-
-function maxUsageSql(max: Decimal, parameters: Parameters): string {
+function boundSql(comparison: ">=" | "<=", millionths: bigint, parameters: Parameters): string {
   // Not as -usage >= -max: negating the column would hide it from the engine's block statistics.
-  const scaled = toBig(max).times("1000000");
-  const millionths = BigInt(scaled.round(0, scaled.lt("0") ? UP : DOWN).toFixed());
-  if (millionths < -MAX_MILLIONTHS) return "false";
-  return millionths > MAX_MILLIONTHS ? "true" : `usage <= ${parameters.usage(millionths)}`;
+  if (isWithin(millionths)) return `usage ${comparison} ${parameters.usage(millionths)}`;
+  return String(millionths > 0n === (comparison === "<="));
 }

@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { EventFilter } from "../../port.ts";
 import type { Companies } from "../index/companies.ts";
-import { unbound } from "./rollup.ts";
+import { unbound } from "../../query/time_range.ts";
 
 /** Queries without the bounds of time that exclude nothing; `has_few`: whether few events are within them. */
 export async function inRange<Q extends EventFilter, A>(

@@ -2,7 +2,8 @@ import type { DuckDBConnection } from "@duckdb/node-api";
 import type { KnownWindow } from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { asNumber, Parameters, query } from "../engine/sql.ts";
-import { minimum, spanOf, windowsSql } from "./windows.ts";
+import { windowsSql } from "./windows.ts";
+import { minimum, spanOf } from "../../windows.ts";
 
 /**
  * Whether each window has events beyond those known, by one join. The bounds of all windows are plain conditions in two

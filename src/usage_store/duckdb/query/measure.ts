@@ -5,7 +5,8 @@ import { tooManyGroups } from "../../aggregate_rows.ts";
 import { asBigInt, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
 import { type PlacedStretch, type StoredEvents, valuesSql } from "./meter_values.ts";
 import { md5Sql, type PlacedUse, scanSql, scansOf } from "./shared_scan.ts";
-import { digestOf, digestSums } from "./totals.ts";
+import { digestSums } from "./totals.ts";
+import { digestOf } from "../../digest.ts";
 
 /** Measures all windows by one statement, which reads the events as seldom as it can. Parts of a window are in no order. */
 export async function measure(connection: DuckDBConnection, wanted: MeasureQuery): Promise<Measured[][]> {

@@ -1,5 +1,6 @@
 import { pointerPart } from "../../../core/errors.ts";
 import type { MetadataCondition } from "../../event_filter.ts";
+import { isNumberText } from "../../metadata_text.ts";
 import type { Parameters } from "../engine/sql.ts";
 
 // The column `metadata` holds canonical JSON text. A JSON pointer reaches a value in it, never a JSON path,
@@ -212,13 +213,4 @@ function textBefore(key: string): string {
 /** Whether the text may be JSON of a scalar other than a string. */
 function isScalarText(text: string): boolean {
   return ["true", "false", "null"].includes(text) || isNumberText(text);
-}
-
-/**
- * True for the text that JSON.stringify gives a number. Numbers are then compared as numbers: equal ones
- * have one canonical text, while the engine's own text for large ones is not the canonical one.
- */
-function isNumberText(text: string): boolean {
-  const number = Number(text);
-  return Number.isFinite(number) && JSON.stringify(number) === text;
 }

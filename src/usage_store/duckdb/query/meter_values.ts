@@ -4,7 +4,8 @@ import type { Parameters } from "../engine/sql.ts";
 import { whereSql } from "./filters.ts";
 import { KeysOfEvents } from "./keys_of_events.ts";
 import { conditionSql, countsSql, partSql, valueSql } from "./meter_sql.ts";
-import { minimum, windowsSql } from "./windows.ts";
+import { windowsSql } from "./windows.ts";
+import { minimum } from "../../windows.ts";
 
 /** Which stored events count. */
 export type StoredEvents = Pick<MeasureQuery, "company_id" | "created_until_ms" | "last_seq">;

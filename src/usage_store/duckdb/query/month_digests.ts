@@ -1,7 +1,8 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { MonthDigest } from "../../port.ts";
 import { asBigInt, asDecimal, asNumber, asText, query } from "../engine/sql.ts";
-import { digestOf, digestSums } from "./totals.ts";
+import { digestSums } from "./totals.ts";
+import { digestOf } from "../../digest.ts";
 
 /** The digests of all events with a number up to `last_seq`, by company and month. */
 export async function monthDigests(connection: DuckDBConnection, last_seq: number): Promise<MonthDigest[]> {

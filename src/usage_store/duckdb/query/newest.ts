@@ -1,7 +1,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { MAX_TIMESTAMP_MS, type SearchQuery, type SearchResult } from "../../port.ts";
 import { whereSql } from "./filters.ts";
-import { isByTime } from "./rollup.ts";
+import { isByTime } from "../../query/time_range.ts";
 import { orderSql, PAGE_COLUMNS, positionOf, toStoredEvent } from "./search.ts";
 import { asNumber, Parameters, query } from "../engine/sql.ts";
 

@@ -6,30 +6,10 @@ import { valueConditionSql } from "./metadata_sql.ts";
 import { groupsOf } from "./sums_names.ts";
 import type { Parameters } from "../engine/sql.ts";
 
-/** The timestamps that the store holds, from the smallest to the largest. */
-export interface TimeRange {
-  min_timestamp: number;
-  max_timestamp: number;
-}
-
 /** Sums of events, and sums of such sums. */
 export const EVENT_SUMS = "sum(usage) AS total, count(*) AS events, min(usage) AS low, max(usage) AS high";
 export const SUMS_OF_SUMS =
   "sum(total) AS total, coalesce(sum(events), 0) AS events, min(low) AS low, max(high) AS high";
-
-/** Whether the filter is by company and time only: then the sums by hour suffice. */
-export function isByTime(filter: EventFilter): boolean {
-  return filter.subscription_ids === undefined && isBySubscription(filter);
-}
-
-/** Whether the filter is by company, time and subscription only: then group sums suffice. */
-export function isBySubscription({ metadata = {}, conditions = [], ...filter }: EventFilter): boolean {
-  const { metadata_search, min_usage, max_usage } = filter;
-  return (
-    [metadata_search, min_usage, max_usage].every((part) => part === undefined) &&
-    Object.keys(metadata).length + conditions.length === 0
-  );
-}
 
 /** The conditions on metadata of a filter; pairs are conditions too. */
 function conditionsOf({ metadata = {}, conditions = [] }: EventFilter): readonly MetadataCondition[] {
@@ -133,14 +113,4 @@ function onlyHour({ start_ms, end_ms }: EventFilter): number | undefined {
   if (start_ms === undefined || end_ms === undefined) return undefined;
   const hour = Math.floor(start_ms / HOUR_MS);
   return end_ms <= (hour + 1) * HOUR_MS ? hour : undefined;
-}
-
-/** The query without bounds of time that exclude nothing: where they cut an hour they are slow. */
-export function unbound<Q extends EventFilter>(query: Q, { min_timestamp, max_timestamp }: TimeRange): Q {
-  const { start_ms = 0, end_ms = Number.MAX_SAFE_INTEGER } = query;
-  return {
-    ...query,
-    start_ms: start_ms <= min_timestamp ? undefined : start_ms,
-    end_ms: end_ms > max_timestamp ? undefined : end_ms,
-  };
 }

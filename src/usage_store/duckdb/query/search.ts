@@ -5,7 +5,8 @@ import type { SearchPosition, SearchQuery, SearchResult, StoredEvent } from "../
 import { toMillionths } from "../../append/append_request.ts";
 import { whereSql } from "./filters.ts";
 import { type PageHours, pageHours } from "../../query/page_hours.ts";
-import { arePreferred, hoursSql, isByTime } from "./rollup.ts";
+import { arePreferred, hoursSql } from "./rollup.ts";
+import { isByTime } from "../../query/time_range.ts";
 import { asDecimal, asNumber, asText, asUuid, chunksOf, Parameters, query } from "../engine/sql.ts";
 import { rawWords } from "../engine/vector_words.ts";
 

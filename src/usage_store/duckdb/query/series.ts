@@ -15,10 +15,11 @@ import { asDecimal, asNumber, asText, decimalSql, Parameters, query, queryMany }
 import type { GroupSums, Summed } from "../maintain/group_sums.ts";
 import { lostError, type Recovery } from "../maintain/recovery.ts";
 import { sufficientSums } from "./aggregate.ts";
-import { checkKept } from "./aggregate_kept.ts";
+import { checkKept } from "../../query/check_kept.ts";
 import type { Companies } from "../index/companies.ts";
 import { inRange } from "./in_range.ts";
-import { arePreferred, eventsRead, isByTime, unbound } from "./rollup.ts";
+import { arePreferred, eventsRead } from "./rollup.ts";
+import { isByTime, unbound } from "../../query/time_range.ts";
 import { spansOf } from "./series_buckets.ts";
 import { answerSql, countsSubscriptions, rowsSql, type SeriesSource } from "./series_sql.ts";
 

@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { EventFilter } from "../../port.ts";
+import { type Counts, cutSpans, SECOND_MS, type Span } from "../../query/spans.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
 import { whereSql } from "./filters.ts";
 import { asNumber, Parameters, query } from "../engine/sql.ts";
@@ -55,14 +56,6 @@ function stretchesOf(edges: readonly number[]): Stretch[] {
   return stretches;
 }
 
-/** A span of time in Unix ms: start inclusive, end exclusive. */
-export interface Span {
-  start_ms: number;
-  end_ms: number;
-}
-
-const SECOND_MS = 1_000;
-
 /**
  * Cuts a company's time into spans, the newest first, of at most `max_events` events each, unless one second has more.
  * `connection` is in a transaction.
@@ -72,30 +65,11 @@ export async function spansOf(
   { company_id, start_ms, end_ms }: Span & { company_id: number },
   max_events: number,
 ): Promise<Span[]> {
-  const cuts: number[] = [];
-  let events = 0;
-  /** Begins a span at the end of this unit of time, if it has no room in the one before. */
-  const add = (unit_end_ms: number, count: number): void => {
-    if (events > 0 && events + count > max_events) {
-      cuts.push(unit_end_ms);
-      events = 0;
-    }
-    events += count;
-  };
-  for (const [hour, count] of await hourCounts(connection, { company_id, start_ms, end_ms })) {
-    const from_ms = hour * HOUR_MS;
-    if (count <= max_events) add(from_ms + HOUR_MS, count);
-    else {
-      const span = { company_id, start_ms: from_ms, end_ms: from_ms + HOUR_MS };
-      for (const [second, of_second] of await secondCounts(connection, span))
-        add((second + 1) * SECOND_MS, of_second);
-    }
-  }
-  const ends = [end_ms, ...cuts.filter((cut) => cut > start_ms && cut < end_ms)];
-  return ends.map((end, i) => ({ start_ms: ends[i + 1] ?? start_ms, end_ms: end }));
+  const hours = await hourCounts(connection, { company_id, start_ms, end_ms });
+  return cutSpans({ start_ms, end_ms }, max_events, hours, (hour) =>
+    secondCounts(connection, { company_id, ...hour }),
+  );
 }
-
-type Counts = [unit: number, events: number][];
 
 async function hourCounts(
   connection: DuckDBConnection,

@@ -1,8 +1,10 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { TotalsOptions, UsageWindow, WindowTotal } from "../../port.ts";
+import { digestOf, NO_DIGEST } from "../../digest.ts";
 import { whereSql } from "./filters.ts";
 import { asBigInt, asDecimal, asNumber, Parameters, query } from "../engine/sql.ts";
-import { spanOf, windowsSql } from "./windows.ts";
+import { windowsSql } from "./windows.ts";
+import { spanOf } from "../../windows.ts";
 
 /** The bounds of storage within which an event counts. */
 type StoredBy = Omit<TotalsOptions, "timeout_ms">;
@@ -17,11 +19,6 @@ export function digestSums(column = "md5"): { readonly first: string; readonly s
   };
 }
 
-/** The digest of events by its two sums. */
-export function digestOf(first: bigint, second: bigint): string {
-  return hex(first) + hex(second);
-}
-
 /** The totals of all windows by one join; see `WindowTotal` for the digest. */
 export async function totals(
   connection: DuckDBConnection,
@@ -30,7 +27,7 @@ export async function totals(
   stored_by: StoredBy,
 ): Promise<WindowTotal[]> {
   const result = windows.map(
-    (): WindowTotal => ({ units: "0", event_count: 0, corrections: 0, digest: "0".repeat(32) }),
+    (): WindowTotal => ({ units: "0", event_count: 0, corrections: 0, digest: NO_DIGEST }),
   );
   if (windows.length === 0) return result;
   const parameters = new Parameters();
@@ -68,9 +65,4 @@ function totalsSql(
     SELECT position, sum(usage)::VARCHAR, count(*), count(*) FILTER (usage < 0),
       ${digestSums().first}, ${digestSums().second}
     FROM matched GROUP BY position`;
-}
-
-/** A sum modulo 2^64, in 16 hex digits. */
-function hex(sum: bigint): string {
-  return BigInt.asUintN(64, sum).toString(16).padStart(16, "0");
 }

@@ -3,7 +3,8 @@ import { sum } from "../../../core/money.ts";
 import type { UsageWindow, WindowSum } from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { asDecimal, asNumber, Parameters, query } from "../engine/sql.ts";
-import { minimum, spanOf, windowsSql } from "./windows.ts";
+import { windowsSql } from "./windows.ts";
+import { minimum, spanOf } from "../../windows.ts";
 
 /** The capacity of the cache: the windows used last. */
 const CACHED_WINDOWS = 20_000;

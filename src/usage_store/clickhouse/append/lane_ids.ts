@@ -1,0 +1,91 @@
+import { fingerprint } from "../../append/append_request.ts";
+import { FingerprintIndex } from "../../index/fingerprints.ts";
+import { EntryBlock } from "../../index/entry_block.ts";
+import type { SipHash } from "../../index/siphash.ts";
+import { HOUR_MS } from "../../time_buckets.ts";
+import { nextTurn } from "../../../core/chunk.ts";
+import type { ClickHouse } from "../engine/engine.ts";
+import { integer } from "../engine/sql.ts";
+import type { LaneIndex } from "./lane_writer.ts";
+
+/** How long the ids of a lane may take. */
+const LOADING_MS = 600_000;
+
+/** The bytes of a row: company, id, timestamp. */
+const ROW_BYTES = 4 + 16 + 8;
+
+/** Ids that are added in one turn. */
+const IDS_A_TURN = 4_096;
+
+/** The ids of a lane's events in memory, each with the hour of its event, from 1: there a repeat is looked up. */
+export class LaneIds implements LaneIndex {
+  readonly #index: FingerprintIndex;
+
+  constructor(index = new FingerprintIndex()) {
+    this.#index = index;
+  }
+
+  find(high: number, low: number): readonly number[] {
+    return this.#index.find(high, low);
+  }
+
+  addEvent(high: number, low: number, timestamp: number): void {
+    this.#index.add(high, low, entryOf(timestamp));
+  }
+
+  get size(): number {
+    return this.#index.size;
+  }
+
+  get bytes(): number {
+    return this.#index.bytes;
+  }
+}
+
+function entryOf(timestamp: number): number {
+  return Math.floor(timestamp / HOUR_MS) + 1;
+}
+
+/** The hour of an entry, counted since 1970. */
+export function hourOf(entry: number): number {
+  return entry - 1;
+}
+
+/** Reads the ids of all events that are stored in a lane. */
+export async function loadIds(engine: ClickHouse, lane: number, hash: SipHash): Promise<LaneIds> {
+  const bounds = { timeout_ms: LOADING_MS };
+  const [[events = 0] = []] = await engine.ask(
+    `SELECT count() FROM usage_events WHERE lane = ${integer(lane)}`,
+    bounds,
+  );
+  const index = FingerprintIndex.for(Number(events));
+  const sql = `SELECT company_id, id, timestamp FROM usage_events
+    WHERE lane = ${integer(lane)} AND company_id > 0 FORMAT RowBinary`;
+  const block = new EntryBlock(IDS_A_TURN);
+  const add = index.add.bind(index);
+  const words = new Uint32Array(4);
+  for await (const rows of wholeRows(engine.bytes(sql, bounds))) {
+    for (let at = 0; at < rows.byteLength; at += ROW_BYTES) {
+      for (let i = 0; i < 4; i++) words[i] = rows.getUint32(at + 4 + 4 * i, true);
+      fingerprint(hash, rows.getUint32(at, true), words, 0);
+      block.add(hash.high, hash.low, entryOf(Number(rows.getBigInt64(at + 20, true))));
+      if (block.count < IDS_A_TURN) continue;
+      block.flush(add);
+      await nextTurn();
+    }
+  }
+  block.flush(add);
+  return new LaneIds(index);
+}
+
+/** The same bytes, cut between rows. */
+async function* wholeRows(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<DataView> {
+  let rest = new Uint8Array();
+  for await (const piece of pieces) {
+    const bytes = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const whole = bytes.length - (bytes.length % ROW_BYTES);
+    if (whole > 0) yield new DataView(bytes.buffer, bytes.byteOffset, whole);
+    rest = bytes.slice(whole);
+  }
+  if (rest.length > 0) throw new Error("The ids of a lane ended within a row");
+}

@@ -1,0 +1,141 @@
+import { chunks } from "../../../core/chunk.ts";
+import { AppError } from "../../../core/errors.ts";
+import { type AppendRequest, type PreparedAppend, prepareAppend } from "../../append/append_request.ts";
+import { feedTotals } from "../../append/feed_totals.ts";
+import { type EventRows, ROW } from "../../event_rows.ts";
+import type { SipHash } from "../../index/siphash.ts";
+import type { CanonicalJson } from "../../metadata.ts";
+import { commitEvents, commitSeconds } from "../../metrics.ts";
+import type { AppendResult, LoadResult, NewEvent } from "../../port.ts";
+import type { TotalsKeeper } from "../../running/keeper.ts";
+import type { ClickHouse } from "../engine/engine.ts";
+import type { LaneService } from "../lanes/lane_keeper.ts";
+import type { Monotonic, Tenure } from "../lanes/tenure.ts";
+import { encodeEvents, encodeNothing, MARK } from "./event_rows.ts";
+import type { LaneIds } from "./lane_ids.ts";
+import { LaneWriter, type LaneWriterLimits } from "./lane_writer.ts";
+import { storedRows } from "./stored_rows.ts";
+
+/** What a lane is served by. */
+export interface OwnedLaneParts {
+  engine: ClickHouse;
+  tenure: Tenure<Uint8Array>;
+  ids: LaneIds;
+  hash: SipHash;
+  totals: TotalsKeeper;
+  clock: Monotonic;
+  limits: LaneWriterLimits;
+  /** Why a request can't be stored, whatever is stored. */
+  check: (request: AppendRequest) => AppError | undefined;
+  onFailure: (error: unknown) => void;
+}
+
+/** Rows of a file that wait for their commits at once. */
+const LOADED_AT_ONCE = 10_000;
+
+/** A lane that this process owns: its events are stored here, and nowhere else. */
+export class OwnedLane implements LaneService {
+  readonly ids: LaneIds;
+  readonly #parts: OwnedLaneParts;
+  readonly #writer: LaneWriter<Uint8Array>;
+
+  constructor(parts: OwnedLaneParts) {
+    const { tenure, ids, totals, clock, engine, check } = parts;
+    this.#parts = parts;
+    this.ids = ids;
+    this.#writer = new LaneWriter(
+      {
+        tenure,
+        index: ids,
+        clock,
+        check,
+        findRows: storedRows(engine),
+        encode: (decisions, seq) => encodeEvents(decisions, tenure.lane, seq),
+        onStored(decisions, seq, began_ms) {
+          commitSeconds.observe((clock.now() - began_ms) / 1_000);
+          commitEvents.observe(decisions.reduce((sum, { fresh }) => sum + fresh.length, 0));
+          feedTotals(totals, decisions, seq);
+        },
+        refusal: (cause) => {
+          parts.onFailure(cause);
+          return unknownError(cause);
+        },
+      },
+      parts.limits,
+    );
+  }
+
+  get pending_events(): number {
+    return this.#writer.pending_events;
+  }
+
+  /** Errors: as `UsageStore.append`; unavailable while the lane moves to another owner. */
+  append(prepared: PreparedAppend): Promise<AppendResult> {
+    return this.#writer.append(prepared);
+  }
+
+  exclusive<T>(work: () => Promise<T>): Promise<T> {
+    return this.#writer.exclusive(work);
+  }
+
+  /** Stores a commit of no events between two others, and resolves with its number. */
+  mark(): Promise<number> {
+    const { tenure } = this.#parts;
+    return this.#writer.exclusive(() => tenure.commit((seq) => encodeNothing(MARK, tenure.lane, seq)));
+  }
+
+  close(): Promise<void> {
+    return this.#writer.close(movedError());
+  }
+
+  abandon(): Promise<void> {
+    return this.#writer.abandon(movedError());
+  }
+
+  /** As `UsageStore.load`: each row is an append of its own, so that one that can't be stored spoils no other. */
+  async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
+    const all = Array.from({ length: rows.rows }, (_, row) => row).filter(
+      (row) => !rows.is(row, ROW.skipped),
+    );
+    const result: LoadResult = { accepted: 0, duplicates: 0, left: [] };
+    for (const some of chunks(all, LOADED_AT_ONCE)) {
+      const stored = await Promise.allSettled(
+        some.map((row) =>
+          this.append(prepareAppend(company_id, [eventOf(rows, row)], now_ms, this.#parts.hash)),
+        ),
+      );
+      for (const [i, settled] of stored.entries()) {
+        if (settled.status === "fulfilled") {
+          result.accepted += settled.value.accepted;
+          result.duplicates += settled.value.duplicates;
+        } else if (settled.reason instanceof AppError && settled.reason.kind === "conflict") {
+          result.left.push(some[i] ?? 0);
+        } else throw settled.reason;
+      }
+    }
+    return result;
+  }
+}
+
+function eventOf(rows: EventRows, row: number): NewEvent {
+  return {
+    id: rows.idOf(row),
+    subscription_id: rows.subscription_ids[row] ?? 0,
+    timestamp: rows.timestamps[row] ?? 0,
+    timestamp_given: true,
+    usage: rows.usageOf(row),
+    // The caller made it canonical.
+    metadata: rows.metadataOf(row) as CanonicalJson | null,
+  };
+}
+
+function movedError(): AppError {
+  const message = "Cannot store events now: they are about to be stored by another instance; send them again";
+  return new AppError("unavailable", message, { retry_after_s: 1 });
+}
+
+function unknownError(cause: unknown): AppError {
+  const message =
+    "It is not known yet whether the events are stored: send them again with the same ids, so that none counts twice";
+  return new AppError("unavailable", message, { retry_after_s: 1, cause });
+}

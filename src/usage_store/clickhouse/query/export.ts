@@ -1,0 +1,217 @@
+import { mkdir, open, rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { Write } from "../../../core/download.ts";
+import { AppError } from "../../../core/errors.ts";
+import { iso } from "../../../core/time.ts";
+import { nextTurn, ROWS_A_TURN } from "../../../core/chunk.ts";
+import type { ExportOptions, ExportQuery } from "../../port.ts";
+import { CANONICAL, readMetadata } from "../append/stored_metadata.ts";
+import type { Bounds, ClickHouse } from "../engine/engine.ts";
+import { asDecimal, asNumber, asText, integer, integers, type Row, text, texts } from "../engine/sql.ts";
+import { subscriptionSql, whereSql } from "./filters.ts";
+import { orderSql } from "./search.ts";
+
+/** Bytes sent at once. */
+const PIECE_BYTES = 256 * 1024;
+const RETRY_AFTER_S = 30;
+
+/** A line format: its header, and the line of an event with the text of its key. */
+interface TextFormat {
+  header: string;
+  line: (event: ExportedEvent, key: string) => string;
+  keyText: (key: string) => string;
+}
+
+interface ExportedEvent {
+  id: string;
+  timestamp: number;
+  usage: string;
+  /** JSON text. */
+  metadata: string;
+  created_at: string;
+}
+
+// No cell of the CSV can begin a formula: a key begins with a digit, metadata with a brace, and only numbers with a
+// minus.
+const TEXT_FORMATS: Record<"csv" | "ndjson", TextFormat> = {
+  csv: {
+    header: "id,subscription_id,timestamp,usage,metadata,created_at\r\n",
+    line: ({ id, timestamp, usage, metadata, created_at }, key) =>
+      `${id},${key},${timestamp},${usage},${metadata === "{}" ? metadata : quoted(metadata)},${created_at}\r\n`,
+    keyText: (key) => (/[",\r\n]/.test(key) ? quoted(key) : key),
+  },
+  ndjson: {
+    header: "",
+    line: ({ id, timestamp, usage, metadata, created_at }, key) =>
+      `{"id":"${id}","subscription_id":${key},"timestamp":${timestamp},"usage":${usage},"metadata":${metadata},"created_at":"${created_at}"}\n`,
+    keyText: (key) => JSON.stringify(key),
+  },
+};
+
+function quoted(cell: string): string {
+  return `"${cell.replaceAll('"', '""')}"`;
+}
+
+/** Writes all matching events; see `UsageStore.export`. `folder`: of temporary files. */
+export async function exportEvents(
+  engine: ClickHouse,
+  wanted: ExportQuery,
+  folder: string,
+  write: Write,
+  { max_sorted, max_file_bytes, readRoom, ...bounds }: ExportOptions,
+): Promise<void> {
+  const { format, sort } = wanted;
+  if (sort !== undefined && (format === "parquet" || sort.sort_by === "usage"))
+    await assertSortable(engine, wanted, max_sorted, bounds);
+  if (format !== "parquet") return exportText(engine, { ...wanted, format }, write, bounds);
+  const room = { max_file_bytes, readRoom };
+  await throughFile(folder, room, engine.bytes(parquetSql(wanted), bounds), write);
+}
+
+async function exportText(
+  engine: ClickHouse,
+  wanted: ExportQuery & { format: "csv" | "ndjson" },
+  write: Write,
+  bounds: Bounds,
+): Promise<void> {
+  const { header, line, keyText } = TEXT_FORMATS[wanted.format];
+  const keys = new Map(Array.from(wanted.keys, ([id, key]) => [id, keyText(key)]));
+  const columns = "toString(id), subscription_id, timestamp, usage, metadata, created_at";
+  let lines = header;
+  const send = async (): Promise<void> => {
+    const bytes = new TextEncoder().encode(lines);
+    lines = "";
+    for (let at = 0; at < bytes.length; at += PIECE_BYTES) await write(bytes.subarray(at, at + PIECE_BYTES));
+  };
+  for await (const rows of engine.stream(`SELECT ${columns} FROM ${matchedSql(wanted)}`, bounds)) {
+    for (const [i, row] of rows.entries()) {
+      if (i % ROWS_A_TURN === ROWS_A_TURN - 1) await nextTurn();
+      const key = keys.get(asNumber(row[1]));
+      if (key !== undefined) lines += line(eventOf(row), key);
+      if (lines.length >= PIECE_BYTES) await send();
+    }
+  }
+  await send();
+}
+
+function eventOf([id, , timestamp, usage, metadata, created_at]: Row): ExportedEvent {
+  return {
+    id: asText(id),
+    timestamp: asNumber(timestamp),
+    usage: asDecimal(usage),
+    metadata: readMetadata(asText(metadata)) ?? "{}",
+    created_at: iso(Temporal.Instant.fromEpochMilliseconds(asNumber(created_at))),
+  };
+}
+
+/** The matching events of the subscriptions that have a key. */
+function matchedSql(wanted: ExportQuery): string {
+  const order = wanted.sort === undefined ? "" : orderSql(wanted.sort);
+  return `usage_events WHERE ${whereSql(wanted)} AND ${subscriptionSql([...wanted.keys.keys()])} ${order}`;
+}
+
+/** SQL of metadata as canonical JSON text, of events that have any. */
+const METADATA = `replaceRegexpAll(metadata, ${text(CANONICAL.pattern)}, ${text(CANONICAL.replacement)})`;
+
+function parquetSql(wanted: ExportQuery): string {
+  const [ids, keys] = [[...wanted.keys.keys()], [...wanted.keys.values()]];
+  const key =
+    ids.length === 0 ? "''" : `transform(toInt64(subscription_id), ${integers(ids)}, ${texts(keys)}, '')`;
+  return `SELECT toString(id) AS id, ${key} AS subscription_id, timestamp, usage,
+      if(metadata = '', '{}', ${METADATA}) AS metadata, fromUnixTimestamp64Milli(created_at, 'UTC') AS created_at
+    FROM (SELECT * FROM ${matchedSql(wanted)}) FORMAT Parquet`;
+}
+
+/** SQL of a range of numbers, in Parquet; see `UsageStore.exportSegment`. */
+export function segmentSql({ from, to }: { from: number; to: number }): string {
+  return `SELECT toInt64(seq) AS seq, toInt32(company_id) AS company_id, toInt32(subscription_id) AS subscription_id,
+      timestamp, id, usage, if(metadata = '', NULL, ${METADATA}) AS metadata, created_at
+    FROM (SELECT * FROM usage_events WHERE ${segmentWhere({ from, to })} ORDER BY seq) FORMAT Parquet`;
+}
+
+/** SQL of the condition of a range of numbers. */
+export function segmentWhere({ from, to }: { from: number; to: number }): string {
+  return `company_id > 0 AND seq > ${integer(from)} AND seq <= ${integer(to)}`;
+}
+
+/** The weight of an event in a sort: one with little metadata weighs 1. */
+const WEIGHT = "1 + intDiv(length(metadata), 200)";
+
+/** Errors: invalid when there is too much to sort at once. */
+async function assertSortable(
+  engine: ClickHouse,
+  wanted: ExportQuery,
+  max_sorted: number,
+  bounds: Bounds,
+): Promise<void> {
+  const sql = `SELECT count(), sum(${WEIGHT}) FROM usage_events WHERE ${whereSql(wanted)}`;
+  const [[count, weight] = []] = await engine.ask(sql, bounds);
+  if (asNumber(weight) <= max_sorted) return;
+  throw new AppError(
+    "invalid",
+    `Cannot sort ${asNumber(count)} events for an export: ` +
+      "narrow it by time or subscription, or export CSV or NDJSON sorted by timestamp",
+  );
+}
+
+const NARROW = "narrow it by time or subscription, or export CSV or NDJSON";
+
+/** Sends bytes once all of them are there: whoever receives a file gets a whole one, or an error. */
+async function throughFile(
+  folder: string,
+  { max_file_bytes, readRoom }: Pick<ExportOptions, "max_file_bytes" | "readRoom">,
+  bytes: AsyncIterable<Uint8Array>,
+  write: Write,
+): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  const path = join(folder, `${crypto.randomUUID()}.parquet`);
+  try {
+    await writeFile(path, bytes, async (size) => {
+      if (size > max_file_bytes) throw tooLarge(max_file_bytes);
+      if (size > (await readRoom())) throw noRoom();
+    });
+    const file = await open(path);
+    try {
+      for (;;) {
+        const piece = new Uint8Array(PIECE_BYTES);
+        const { bytesRead } = await file.read(piece);
+        if (bytesRead === 0) return;
+        await write(piece.subarray(0, bytesRead));
+      }
+    } finally {
+      await file.close();
+    }
+  } finally {
+    await rm(path, { force: true });
+  }
+}
+
+/** Writes a new file. `check` is told its size as it grows. Errors: those of `check`, and of the file system. */
+export async function writeFile(
+  path: string,
+  bytes: AsyncIterable<Uint8Array>,
+  check: (size: number) => Promise<void> = async () => undefined,
+): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  let size = 0;
+  try {
+    for await (const piece of bytes) {
+      size += piece.length;
+      await check(size);
+      await file.appendFile(piece);
+    }
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function tooLarge(max_bytes: number): AppError {
+  const limit = `${Math.floor(max_bytes / 1e6)} MB, the limit on disk`;
+  return new AppError("invalid", `Cannot export: the file would be over ${limit}; ${NARROW}`);
+}
+
+function noRoom(): AppError {
+  const reason = "the disk has no room for the file, DISK_RESERVE of it stays free";
+  return new AppError("unavailable", `Cannot export: ${reason}; ${NARROW}`, { retry_after_s: RETRY_AFTER_S });
+}
