@@ -49,26 +49,36 @@ function inTurn<T>(work: () => Promise<T>): Promise<T> {
   return done;
 }
 
+/** The session is everybody's. What it was told last: */
+let database: string | null = null;
+let settings = new Map<string, string>();
+
+/** Gives the session the settings of a request, and no others: a deduplication token must not outlive its own. */
+async function set(wanted: Map<string, string>): Promise<void> {
+  const changed = [...wanted].filter(([name, value]) => settings.get(name) !== value);
+  const ended = [...settings.keys()].filter((name) => !wanted.has(name) && !name.startsWith("param_"));
+  settings = wanted;
+  const changes = [
+    ...changed.map(([name, value]) => `${name} = ${quoted(value)}`),
+    ...ended.map((name) => `${name} = DEFAULT`),
+  ];
+  if (changes.length > 0) await run(`SET ${changes.join(", ")}`);
+}
+
 async function carryOut(url: URL, body: Buffer): Promise<Uint8Array> {
-  const statement = url.searchParams.get("query");
-  const settings = [...url.searchParams].filter(([name]) => !NO_SETTINGS.has(name));
-  const database = url.searchParams.get("database");
-  if (database !== null) await run(`USE ${database}`);
-  try {
-    if (settings.length > 0)
-      await run(`SET ${settings.map(([name, value]) => `${name} = ${quoted(value)}`).join(", ")}`);
-    const format = url.searchParams.get("default_format") ?? undefined;
-    if (statement === null) return await run(body.toString(), format);
-    if (body.length === 0) return await run(statement, format);
-    // By a file: what stands in a statement ends for this engine where two lines end.
-    const path = join(folder, "inserted.rows");
-    await Bun.write(path, body);
-    return await run(statement.replace(/ FORMAT (\w+)$/, ` FROM INFILE ${quoted(path)} FORMAT $1`));
-  } finally {
-    // The session is everybody's: a deduplication token must not outlive its request.
-    const names = settings.map(([name]) => name).filter((name) => !name.startsWith("param_"));
-    if (names.length > 0) await run(`SET ${names.map((name) => `${name} = DEFAULT`).join(", ")}`);
-  }
+  const { searchParams } = url;
+  const wanted = searchParams.get("database");
+  if (wanted !== null && wanted !== database) await run(`USE ${wanted}`);
+  database = wanted ?? database;
+  await set(new Map([...searchParams].filter(([name]) => !NO_SETTINGS.has(name))));
+  const statement = searchParams.get("query");
+  const format = searchParams.get("default_format") ?? undefined;
+  if (statement === null) return run(body.toString(), format);
+  if (body.length === 0) return run(statement, format);
+  // By a file: what stands in a statement ends for this engine where two lines end.
+  const path = join(folder, "inserted.rows");
+  await Bun.write(path, body);
+  return run(statement.replace(/ FORMAT (\w+)$/, ` FROM INFILE ${quoted(path)} FORMAT $1`));
 }
 
 const server = Bun.serve({
