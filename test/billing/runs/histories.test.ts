@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { type BillingFixture, openBillingFixture } from "../fixtures.ts";
-import { AHEAD, type Assortment, PLAIN } from "./assortments.ts";
+import { AHEAD, type Assortment, METERED, PLAIN } from "./assortments.ts";
 import { liveThrough } from "./histories.ts";
 
 /** Few in every run; `FUZZ_ROUNDS=2000 bun test --timeout 7200000 test/billing/runs/histories.test.ts` makes more. */
-const ROUNDS = Number(process.env.FUZZ_ROUNDS ?? 8);
+const roundsOr = (few: number) => Number(process.env.FUZZ_ROUNDS ?? few);
 /** Where the seeds begin: another number makes other histories. */
 const SEED = Number(process.env.FUZZ_SEED ?? 1);
 /** Histories that share a company, its zone and its runs. */
@@ -36,7 +36,9 @@ async function liveThroughAll(rounds: number, assortment: Assortment): Promise<v
 }
 
 test("random histories bill each period the same as one bill at the end", () =>
-  liveThroughAll(ROUNDS, PLAIN));
+  liveThroughAll(roundsOr(8), PLAIN));
 
 test("so do those with setup fees, trials, fees in advance, add-ons and bills before a month ends", () =>
-  liveThroughAll(ROUNDS, AHEAD));
+  liveThroughAll(roundsOr(4), AHEAD));
+
+test("so do those with charges by meters that do not add up", () => liveThroughAll(roundsOr(4), METERED));

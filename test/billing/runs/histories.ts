@@ -26,7 +26,7 @@ const MONTHS = Array.from({ length: 15 }, (_, i) =>
   Temporal.PlainYearMonth.from("2023-11").add({ months: i }).toString(),
 );
 
-type Event = [at: string, units: string];
+type Event = [at: string, units: string, metadata: Json];
 
 /** A subscription of the company and its twin. */
 interface Pair {
@@ -110,16 +110,23 @@ async function billMonthsOf({ company }: History, id: number, events: readonly E
   for (const period of new Set(around_them)) await company.run({ period, subscription_ids: [id] });
 }
 
+/** What meters read of an event, most of the time. */
+const metadataOf = (roll: Dice): Json => ({
+  model: pick(roll, ["small", "large", "other"]),
+  user: `u${roll(9)}`,
+  ...(roll(4) === 0 ? {} : { level: roll(12) - 3 }),
+});
+
 const actions: Record<string, (of: History, pair: Pair) => Promise<string>> = {
   async use(of, { id, events }) {
     const fresh = Array.from({ length: 1 + of.roll(4) }, (): Event => {
       const units = `${of.roll(3) === 0 ? "-" : ""}${of.roll(150)}.${of.roll(10)}`;
-      return [around(of, 70, 0), units.replace(/^-0\.0$/, "0.0")];
+      return [around(of, 70, 0), units.replace(/^-0\.0$/, "0.0"), metadataOf(of.roll)];
     });
     events.push(...fresh);
     await of.company.use(id, ...fresh);
     if (of.is_prompt) await billMonthsOf(of, id, fresh);
-    return fresh.flat().join(" ");
+    return JSON.stringify(fresh);
   },
   async change(of, { id }) {
     const [to, at] = [of.roll(of.models.length), around(of, 50, 25)];
