@@ -111,7 +111,10 @@ function groupsSql(
     : [EVENT_SUMS, `usage_events WHERE ${whereSql(wanted, parameters)}`];
   const [first] = segments;
   const is_sliced = is_timed && (segments.length > 1 || kinds.includes("month"));
-  const local = is_sliced ? zonedLocal : constantLocal(at, first?.offset_ms ?? 0);
+  // A local day is found event by event: where the clock changes slices are hours, by subscription nearly as many as events.
+  const by_day = is_sliced && !by_hour && !kinds.includes("hour") && segments.length <= FEW_SEGMENTS;
+  const zoned = by_day ? DAY_LOCAL : zonedLocal;
+  const local = is_sliced ? zoned : constantLocal(at, first?.offset_ms ?? 0);
   const { max_key_length } = wanted;
   const textOf = (key: string) =>
     by_hour ? storedGroupSql(max_key_length, parameters) : groupTextSql(key, max_key_length, parameters);
@@ -124,6 +127,14 @@ function groupsSql(
   const of_slices = groupings.flatMap(({ columns }, i) =>
     columns.map(({ name, sql }) => (isTime(kinds[i]) ? namedSql({ name, sql }) : name)),
   );
+  if (by_day) {
+    const day = `(${at} + ${offsetSql(at, segments)} + ${DAY_MS}) // ${DAY_MS} - 1 AS local_day`;
+    const days = `SELECT ${[...of_events.map(namedSql), day, sums].join(", ")} FROM ${from} GROUP BY ALL`;
+    return {
+      sql: `SELECT ${[...of_slices, SUMS_OF_SUMS].join(", ")} FROM (${days}) GROUP BY ALL`,
+      groupings,
+    };
+  }
   const { shift_ms, width_ms } = slices;
   // Sums by hour are slices already.
   const rows = by_hour
@@ -209,6 +220,9 @@ const zonedLocal: Local = {
   offset_ms: "offset_ms",
 };
 
+/** Local time of sums by local day. */
+const DAY_LOCAL: Local = { number: () => "local_day", offset_ms: "NULL" };
+
 /** The segments of one offset in the query's time, as far as there are events. */
 function segmentsOf({ time_zone, start_ms, end_ms }: AggregateQuery, range: TimeRange): OffsetSegment[] {
   const until_ms = Math.min(end_ms ?? Number.POSITIVE_INFINITY, range.max_timestamp + 1);
@@ -228,16 +242,16 @@ const FEW_SEGMENTS = 64;
 function zonedSql(rows: string, segments: readonly OffsetSegment[], parameters: Parameters): string {
   if (segments.length > FEW_SEGMENTS)
     return `(${rows}) ASOF JOIN (${segmentsSql(segments, parameters)}) ON slice_ms >= start_ms`;
-  return `(SELECT *, (${offsetSql(segments)})::BIGINT AS offset_ms FROM (${rows}))`;
+  return `(SELECT *, (${offsetSql("slice_ms", segments)})::BIGINT AS offset_ms FROM (${rows}))`;
 }
 
-/** SQL of a slice's offset, by halves. */
-function offsetSql(segments: readonly OffsetSegment[]): string {
+/** SQL of the offset at an instant, by halves. */
+function offsetSql(at: string, segments: readonly OffsetSegment[]): string {
   const half = Math.floor(segments.length / 2);
   const [first, middle] = [segments[0], segments[half]];
   if (first === undefined || middle === undefined || half === 0) return String(first?.offset_ms ?? 0);
-  return `CASE WHEN slice_ms < ${middle.start_ms} THEN ${offsetSql(segments.slice(0, half))}
-    ELSE ${offsetSql(segments.slice(half))} END`;
+  return `CASE WHEN ${at} < ${middle.start_ms} THEN ${offsetSql(at, segments.slice(0, half))}
+    ELSE ${offsetSql(at, segments.slice(half))} END`;
 }
 
 /** The segments as a table. The first includes the slice that begins before it. */
