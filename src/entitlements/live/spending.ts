@@ -3,7 +3,7 @@ import type { Spending, Spent } from "../../app/live_limits.ts";
 /** After so long they are rated again without new usage: plans change, and fees are added. */
 const STALE_MS = 300_000;
 /** After so long is read again who is rated, though no record changed here: subscriptions end, and other processes write. */
-const LISTED_MS = 300_000;
+const LISTED_MS = 60_000;
 
 /** While something is rated, what is due is asked for every two seconds. */
 const KEPT_MS = 10_000;
