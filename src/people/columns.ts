@@ -70,6 +70,7 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
   usage_erased_ids: { plain: ["ids"] },
   usage_retentions: { plain: ["problem"] },
   usage_link: { plain: ["database_id", "store_id", "opening_id", "place"] },
+  usage_lanes: { plain: ["owner_id", "owner_url", "wanted_by"] },
   // So are the traces of an erasure of people.
   person_erasures: { plain: ["subjects", "traces"] },
   forms: { company: ["name", "description", "config"] },

@@ -40,6 +40,7 @@ export const {
   usage_retentions,
   person_erasures,
   usage_link,
+  usage_lanes,
   forms,
   events,
   audit_log,

@@ -63,6 +63,7 @@ import { usageRetentionTable } from "../usage/retention/tables.ts";
 import { usageImportTable } from "../usage/import/tables.ts";
 import { usageUploadRejectionTable, usageUploadTable } from "../usage/uploads/tables.ts";
 import { usageViewTable } from "../usage/views/tables.ts";
+import { usageLaneTable } from "../usage/lanes/tables.ts";
 import { usageLinkTable } from "../usage/store_link/tables.ts";
 import { USER_CONSTRAINTS, userTable } from "../access/users/tables.ts";
 import { webhookLogTable } from "../webhooks/deliveries/tables.ts";
@@ -111,6 +112,7 @@ export const TABLES = {
   usage_retentions: usageRetentionTable,
   person_erasures: personErasureTable,
   usage_link: usageLinkTable,
+  usage_lanes: usageLaneTable,
   forms: formTable,
   events: eventTable,
   audit_log: auditLogTable,

@@ -44,7 +44,7 @@ export class MemoryRows implements LaneRows {
   async take(lane: number, holder: LaneHolder): Promise<TakenLane | null> {
     const row = this.#row(lane);
     if (isOwned(row)) return null;
-    row.epoch = Math.max(row.epoch + 1, row.least_epoch);
+    row.epoch++;
     Object.assign(row, { owner: holder, wanted_by: null, expires_ms: performance.now() + OWNED_MS });
     return { epoch: row.epoch, closed_epoch: row.closed_epoch };
   }
@@ -75,7 +75,7 @@ export class MemoryRows implements LaneRows {
 
   #change(lane: number, epoch: number, change: Partial<Row>): boolean {
     const row = this.#row(lane);
-    if (row.epoch !== epoch) return false;
+    if (row.epoch !== epoch || row.owner === null) return false;
     Object.assign(row, change);
     return true;
   }
