@@ -44,9 +44,9 @@ function isForAudience({ error }: Json): boolean {
 
 /** The audiences of a path. */
 function audiencesOf(path: string): string[] {
-  const [, first, second = ""] = path.split("/");
+  const [, first, second = "", third] = path.split("/");
   if (first === "whoami") return [...KEY_ROLES];
-  if (first === "usage" && second === "events") return ["ingest", "gateway"];
+  if (first === "usage" && second === "events" && third === undefined) return ["ingest", "gateway"];
   if (first === "usage" && ["check", "reservations"].includes(second)) return ["gateway"];
   return [audienceOf(path)];
 }
