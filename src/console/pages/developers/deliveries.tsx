@@ -87,7 +87,7 @@ function DeliverySheet({ of, onClose }: { of: WebhookLog; onClose: () => void })
           ["Next attempt", <Time at={of.next_attempt_at} />],
         ]}
       />
-      {may("webhooks:write") && (
+      {may("webhooks:write") && of.status !== "pending" && (
         <p>
           <Button disabled={is_busy} onClick={() => void submit()}>
             Deliver again
