@@ -1,26 +1,24 @@
 import { mkdir, open, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Write } from "../../../core/download.ts";
-import { AppError } from "../../../core/errors.ts";
 import { iso } from "../../../core/time.ts";
 import { nextTurn, ROWS_A_TURN } from "../../../core/chunk.ts";
 import type { ExportOptions, ExportQuery } from "../../port.ts";
+import {
+  assertSorted,
+  LINE_FORMATS,
+  noRoom,
+  PIECE_BYTES,
+  quoted,
+  sendFile,
+  tooLarge,
+  writePieces,
+} from "../../query/export_file.ts";
 import { CANONICAL, readMetadata } from "../append/stored_metadata.ts";
 import type { Bounds, ClickHouse } from "../engine/engine.ts";
 import { asDecimal, asNumber, asText, integer, integers, type Row, text, texts } from "../engine/sql.ts";
 import { subscriptionSql, whereSql } from "./filters.ts";
 import { orderSql } from "./search.ts";
-
-/** Bytes sent at once. */
-const PIECE_BYTES = 256 * 1024;
-const RETRY_AFTER_S = 30;
-
-/** A line format: its header, and the line of an event with the text of its key. */
-interface TextFormat {
-  header: string;
-  line: (event: ExportedEvent, key: string) => string;
-  keyText: (key: string) => string;
-}
 
 interface ExportedEvent {
   id: string;
@@ -31,26 +29,13 @@ interface ExportedEvent {
   created_at: string;
 }
 
-// No cell of the CSV can begin a formula: a key begins with a digit, metadata with a brace, and only numbers with a
-// minus.
-const TEXT_FORMATS: Record<"csv" | "ndjson", TextFormat> = {
-  csv: {
-    header: "id,subscription_id,timestamp,usage,metadata,created_at\r\n",
-    line: ({ id, timestamp, usage, metadata, created_at }, key) =>
-      `${id},${key},${timestamp},${usage},${metadata === "{}" ? metadata : quoted(metadata)},${created_at}\r\n`,
-    keyText: (key) => (/[",\r\n]/.test(key) ? quoted(key) : key),
-  },
-  ndjson: {
-    header: "",
-    line: ({ id, timestamp, usage, metadata, created_at }, key) =>
-      `{"id":"${id}","subscription_id":${key},"timestamp":${timestamp},"usage":${usage},"metadata":${metadata},"created_at":"${created_at}"}\n`,
-    keyText: (key) => JSON.stringify(key),
-  },
+/** The line of an event with the text of its key, by format. */
+const LINES: Record<"csv" | "ndjson", (event: ExportedEvent, key: string) => string> = {
+  csv: ({ id, timestamp, usage, metadata, created_at }, key) =>
+    `${id},${key},${timestamp},${usage},${metadata === "{}" ? metadata : quoted(metadata)},${created_at}\r\n`,
+  ndjson: ({ id, timestamp, usage, metadata, created_at }, key) =>
+    `{"id":"${id}","subscription_id":${key},"timestamp":${timestamp},"usage":${usage},"metadata":${metadata},"created_at":"${created_at}"}\n`,
 };
-
-function quoted(cell: string): string {
-  return `"${cell.replaceAll('"', '""')}"`;
-}
 
 /** Writes all matching events; see `UsageStore.export`. `folder`: of temporary files. */
 export async function exportEvents(
@@ -74,14 +59,15 @@ async function exportText(
   write: Write,
   bounds: Bounds,
 ): Promise<void> {
-  const { header, line, keyText } = TEXT_FORMATS[wanted.format];
+  const line = LINES[wanted.format];
+  const { header, keyText } = LINE_FORMATS[wanted.format];
   const keys = new Map(Array.from(wanted.keys, ([id, key]) => [id, keyText(key)]));
   const columns = "toString(id), subscription_id, timestamp, usage, metadata, created_at";
   let lines = header;
   const send = async (): Promise<void> => {
     const bytes = new TextEncoder().encode(lines);
     lines = "";
-    for (let at = 0; at < bytes.length; at += PIECE_BYTES) await write(bytes.subarray(at, at + PIECE_BYTES));
+    await writePieces(bytes, write);
   };
   for await (const rows of engine.stream(`SELECT ${columns} FROM ${matchedSql(wanted)}`, bounds)) {
     for (const [i, row] of rows.entries()) {
@@ -146,15 +132,8 @@ async function assertSortable(
 ): Promise<void> {
   const sql = `SELECT count(), sum(${WEIGHT}) FROM usage_events WHERE ${whereSql(wanted)}`;
   const [[count, weight] = []] = await engine.ask(sql, bounds);
-  if (asNumber(weight) <= max_sorted) return;
-  throw new AppError(
-    "invalid",
-    `Cannot sort ${asNumber(count)} events for an export: ` +
-      "narrow it by time or subscription, or export CSV or NDJSON sorted by timestamp",
-  );
+  assertSorted(asNumber(count), asNumber(weight), max_sorted);
 }
-
-const NARROW = "narrow it by time or subscription, or export CSV or NDJSON";
 
 /** Sends bytes once all of them are there: whoever receives a file gets a whole one, or an error. */
 async function throughFile(
@@ -170,17 +149,7 @@ async function throughFile(
       if (size > max_file_bytes) throw tooLarge(max_file_bytes);
       if (size > (await readRoom())) throw noRoom();
     });
-    const file = await open(path);
-    try {
-      for (;;) {
-        const piece = new Uint8Array(PIECE_BYTES);
-        const { bytesRead } = await file.read(piece);
-        if (bytesRead === 0) return;
-        await write(piece.subarray(0, bytesRead));
-      }
-    } finally {
-      await file.close();
-    }
+    await sendFile(path, write);
   } finally {
     await rm(path, { force: true });
   }
@@ -204,14 +173,4 @@ export async function writeFile(
   } finally {
     await file.close();
   }
-}
-
-function tooLarge(max_bytes: number): AppError {
-  const limit = `${Math.floor(max_bytes / 1e6)} MB, the limit on disk`;
-  return new AppError("invalid", `Cannot export: the file would be over ${limit}; ${NARROW}`);
-}
-
-function noRoom(): AppError {
-  const reason = "the disk has no room for the file, DISK_RESERVE of it stays free";
-  return new AppError("unavailable", `Cannot export: ${reason}; ${NARROW}`, { retry_after_s: RETRY_AFTER_S });
 }

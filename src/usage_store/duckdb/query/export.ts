@@ -1,10 +1,18 @@
-import { open, rm, stat } from "node:fs/promises";
+import { rm, stat } from "node:fs/promises";
 import type { DuckDBConnection, DuckDBDataChunk } from "@duckdb/node-api";
 import { chunks, nextTurn } from "../../../core/chunk.ts";
 import type { Write } from "../../../core/download.ts";
 import type { ExportOptions, ExportQuery } from "../../port.ts";
 import { whereSql } from "./filters.ts";
-import { AppError } from "../../../core/errors.ts";
+import type { AppError } from "../../../core/errors.ts";
+import {
+  assertSorted,
+  LINE_FORMATS,
+  noRoom,
+  sendFile,
+  tooLarge,
+  writePieces,
+} from "../../query/export_file.ts";
 import { asNumber, asText, Parameters, query, quoteText } from "../engine/sql.ts";
 
 /** The weight of an event in a sort: one with little metadata weighs 1. */
@@ -19,34 +27,16 @@ const KEYS_AT_ONCE = 1_000;
 const ROW_GROUP_BYTES = "64MB";
 /** Lines that are made before other work gets its turn: so many take half a millisecond. */
 const LINES_AT_ONCE = 256;
-/** Bytes sent at once. */
-const PIECE_BYTES = 256 * 1024;
 
 const USAGE_TEXT = "rtrim(rtrim(usage::VARCHAR, '0'), '.')";
 const CREATED_TEXT = "strftime(make_timestamp_ms(created_at), '%Y-%m-%dT%H:%M:%S.%gZ')";
 
-/** A line format: its header, the SQL of an event's line, and the form of a key in it. */
-interface TextFormat {
-  header: string;
-  line: string;
-  keyText: (key: string) => string;
-}
-
-// No cell of the CSV can begin a formula: a key begins with a digit, metadata with a brace, and only numbers with a
-// minus.
-export const TEXT_FORMATS: Record<"csv" | "ndjson", TextFormat> = {
-  csv: {
-    header: "id,subscription_id,timestamp,usage,metadata,created_at\r\n",
-    line: `concat(id, ',', key, ',', timestamp, ',', ${USAGE_TEXT}, ',',
+/** SQL of an event's line, by format. */
+const LINES: Record<"csv" | "ndjson", string> = {
+  csv: `concat(id, ',', key, ',', timestamp, ',', ${USAGE_TEXT}, ',',
       coalesce('"' || replace(metadata, '"', '""') || '"', '{}'), ',', ${CREATED_TEXT}, chr(13), chr(10))`,
-    keyText: (key) => (/[",\r\n]/.test(key) ? `"${key.replaceAll('"', '""')}"` : key),
-  },
-  ndjson: {
-    header: "",
-    line: `concat('{"id":"', id, '","subscription_id":', key, ',"timestamp":', timestamp, ',"usage":', ${USAGE_TEXT},
+  ndjson: `concat('{"id":"', id, '","subscription_id":', key, ',"timestamp":', timestamp, ',"usage":', ${USAGE_TEXT},
       ',"metadata":', coalesce(metadata, '{}'), ',"created_at":"', ${CREATED_TEXT}, '"}', chr(10))`,
-    keyText: (key) => JSON.stringify(key),
-  },
 };
 
 /** Writes the events as lines, slice by slice; `connection` is in a transaction, so that all are of one instant. */
@@ -57,7 +47,8 @@ export async function exportText(
   write: Write,
 ): Promise<void> {
   if (wanted.sort?.sort_by === "usage") await assertSortable(connection, wanted, max_sorted);
-  const { header, line, keyText } = TEXT_FORMATS[wanted.format];
+  const line = LINES[wanted.format];
+  const { header, keyText } = LINE_FORMATS[wanted.format];
   await enterKeys(connection, wanted.keys, keyText);
   const encoder = new TextEncoder();
   let text = header;
@@ -121,7 +112,6 @@ export async function exportParquet(
 
 /** The pause between checks of the file's size. */
 const LOOK_MS = 50;
-const RETRY_AFTER_S = 30;
 
 /**
  * Waits until the file is written, and interrupts that when it grows too large: commits need the disk too.
@@ -159,18 +149,6 @@ async function boundFile(
     clearInterval(timer);
   }
   if (problem !== undefined) throw problem;
-}
-
-const NARROW = "narrow it by time or subscription, or export CSV or NDJSON";
-
-function tooLarge(max_bytes: number): AppError {
-  const limit = `${Math.floor(max_bytes / 1e6)} MB, the limit on disk`;
-  return new AppError("invalid", `Cannot export: the file would be over ${limit}; ${NARROW}`);
-}
-
-function noRoom(): AppError {
-  const reason = "the disk has no room for the file, DISK_RESERVE of it stays free";
-  return new AppError("unavailable", `Cannot export: ${reason}; ${NARROW}`, { retry_after_s: RETRY_AFTER_S });
 }
 
 /** The matching events, with the text of their subscription's key. */
@@ -252,28 +230,5 @@ async function assertSortable(
   const where = whereSql(wanted, parameters);
   const sql = `SELECT count(*), coalesce(sum(${WEIGHT}), 0)::BIGINT FROM usage_events WHERE ${where}`;
   const [[count, weight] = []] = await query(connection, sql, parameters);
-  if (asNumber(weight) <= max_sorted) return;
-  throw new AppError(
-    "invalid",
-    `Cannot sort ${asNumber(count)} events for an export: ` +
-      "narrow it by time or subscription, or export CSV or NDJSON sorted by timestamp",
-  );
-}
-
-async function writePieces(bytes: Uint8Array, write: Write): Promise<void> {
-  for (let at = 0; at < bytes.length; at += PIECE_BYTES) await write(bytes.subarray(at, at + PIECE_BYTES));
-}
-
-async function sendFile(path: string, write: Write): Promise<void> {
-  const file = await open(path);
-  try {
-    for (;;) {
-      const piece = new Uint8Array(PIECE_BYTES);
-      const { bytesRead } = await file.read(piece);
-      if (bytesRead === 0) return;
-      await write(piece.subarray(0, bytesRead));
-    }
-  } finally {
-    await file.close();
-  }
+  assertSorted(asNumber(count), asNumber(weight), max_sorted);
 }
