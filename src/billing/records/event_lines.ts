@@ -146,11 +146,14 @@ export async function recordsAfter(
     return total?.event_count ?? 0;
   };
   const found = new Set<RecordedPart>();
+  // As many as were stored with it or before: asked for at the first record that counted some of them only.
+  let stored: number | undefined;
   for (const record of records) {
     const counted = await countBy(storedBy(record));
     if (counted === 0) continue;
-    if (counted >= beside || counted >= (await countBy({ created_until_ms: created_at + 1 })))
-      found.add(record);
+    const has_all = counted >= beside;
+    if (!has_all) stored ??= await countBy({ created_until_ms: created_at + 1 });
+    if (has_all || counted >= (stored ?? beside)) found.add(record);
   }
   return found;
 }
