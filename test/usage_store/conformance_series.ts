@@ -139,6 +139,23 @@ export function seriesCases(subject: Subject): void {
     );
   });
 
+  test("series() of removed events takes edges in the hour of the first, before it", async () => {
+    const at = 1_760_000_400_000;
+    const events = [modelEvent({ timestamp: at }), modelEvent({ timestamp: at + HOUR_MS })];
+    const company_id = await company(events);
+    await store().closeBefore(company_id, Math.floor(at / HOUR_MS) * HOUR_MS + 3 * HOUR_MS);
+    while ((await store().removeClosed(company_id, 20)) > 0);
+    for (const edges of [
+      [0, at, at + 10 * HOUR_MS],
+      [0, at - 1, at + 10 * HOUR_MS],
+      [at - 2, at - 1, at, at + 10 * HOUR_MS],
+    ]) {
+      const query = { ...WHOLE, company_id, edges };
+      const { read: _, ...found } = await store().series(query, options);
+      expect(found).toEqual(series(events, query));
+    }
+  });
+
   test("series() ends when its signal is aborted, also where it waits for a connection", async () => {
     const company_id = await company([modelEvent()]);
     const query: SeriesQuery = { ...WHOLE, company_id, edges: [0, NOW_MS] };

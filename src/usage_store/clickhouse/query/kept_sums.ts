@@ -97,7 +97,9 @@ export async function seriesSourceWithKept(
   const from_ms = Math.max(reduced.start_ms ?? 0, removed_ms);
   const events = `SELECT timestamp AS at, subscription_id, toDecimal128(usage, 6) AS total, toUInt64(1) AS events, usage AS low,
     usage AS high FROM usage_events WHERE ${whereSql({ ...reduced, start_ms: from_ms })}`;
-  const kept = `SELECT toInt64(hour) * ${HOUR_MS} AS at, subscription_id, total, events, low, high FROM usage_kept_hours
+  // An edge may lie in the hour of the first event, before it.
+  const at = `toInt64(greatest(toInt64(hour) * ${HOUR_MS}, ${integer(first_ms)}))`;
+  const kept = `SELECT ${at} AS at, subscription_id, total, events, low, high FROM usage_kept_hours
     WHERE ${keptSql(reduced, removed_ms)}`;
   return { from: `(${events} UNION ALL ${kept})`, at: "at", sums: SUMS_OF_SUMS };
 }

@@ -39,7 +39,10 @@ export function askSeries(
         timeout_ms,
         async (connection) => {
           const kept = keptFilter(recovery, wanted);
-          if (kept !== undefined) return answer(connection, wanted, kept, { kind: "kept" });
+          if (kept !== undefined) {
+            const { min_timestamp: first_ms } = companies.rangeOf(company_id);
+            return answer(connection, wanted, kept, { kind: "kept", first_ms });
+          }
           const { summed } = group_sums;
           const ask = (by: Summed | undefined) =>
             inRange(companies, connection, filterOf(wanted), (filter, has_few) =>

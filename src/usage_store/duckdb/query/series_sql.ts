@@ -12,10 +12,11 @@ import type { Parameters } from "../engine/sql.ts";
 // others together and of everything, in each bucket and over all.
 
 /** What rows are added up from: events, or sums by hour; with `kept` what stayed of removed events too. */
-export interface SeriesSource {
-  kind: "events" | "hours" | "kept";
-  groups?: GroupHours | undefined;
-}
+export type SeriesSource =
+  | { kind: "events" }
+  | { kind: "hours"; groups?: GroupHours }
+  /** The first of all events came at `first_ms`: an edge may lie in its hour, before it. */
+  | { kind: "kept"; first_ms: number };
 
 /** SQL of the rows: bucket, g0, g1, [subscription_id,] total, events, low, high and read. */
 export function rowsSql(
@@ -40,7 +41,7 @@ const NOT_OF_NOTHING = "HAVING count(*) > 0";
 function summedSql(
   wanted: SeriesQuery,
   filter: EventFilter,
-  { kind, groups }: SeriesSource,
+  source: SeriesSource,
   parameters: Parameters,
 ): string {
   const is_by_subscription =
@@ -52,14 +53,16 @@ function summedSql(
       grouping.by === "metadata" ? [`${valueOf(grouping.key)} AS value_${i}`] : [],
     ),
   ];
-  const ofHours = (hours: string) =>
-    `SELECT ${columns(`hour * ${HOUR_MS}`, () => "value").join(", ")}, ${SUMS_OF_SUMS}, count(*) AS read
+  const ofHours = (hours: string, at = `hour * ${HOUR_MS}`) =>
+    `SELECT ${columns(at, () => "value").join(", ")}, ${SUMS_OF_SUMS}, count(*) AS read
     FROM (${hours}) GROUP BY ALL ${NOT_OF_NOTHING}`;
-  if (kind === "hours") return ofHours(hoursSql(filter, parameters, groups));
+  if (source.kind === "hours") return ofHours(hoursSql(filter, parameters, source.groups));
   const of_events = columns("timestamp", (key) => valueSql(key, parameters));
   const events = `SELECT ${of_events.join(", ")}, ${EVENT_SUMS}, count(*) AS read
     FROM usage_events WHERE ${whereSql(filter, parameters)} GROUP BY ALL ${NOT_OF_NOTHING}`;
-  return kind === "events" ? events : `${events} UNION ALL ${ofHours(keptHoursSql(filter, parameters))}`;
+  if (source.kind === "events") return events;
+  const at = `greatest(hour * ${HOUR_MS}, ${parameters.integer(source.first_ms)})`;
+  return `${events} UNION ALL ${ofHours(keptHoursSql(filter, parameters), at)}`;
 }
 
 export function countsSubscriptions({ measure }: SeriesQuery): boolean {
