@@ -168,7 +168,21 @@ async function checkChanges(branch: string): Promise<void> {
   await Promise.all([format(...files), lint(...files), TYPES, ...suites].map(run));
 }
 
+/**
+ * A commit's properties try the same cases wherever it is checked, and the next commit's others. Without this one check
+ * passes and another of the same files meets the rare case that fails, which nobody can then tell from a race.
+ */
+function chooseCases(): void {
+  if (process.env.FAST_CHECK_SEED === undefined) {
+    const { stdout, exitCode } = Bun.spawnSync(["git", "rev-parse", "HEAD"]);
+    if (exitCode !== 0) return;
+    process.env.FAST_CHECK_SEED = String(Number.parseInt(stdout.toString().slice(0, 8), 16) | 0);
+  }
+  console.log(`properties try the cases of FAST_CHECK_SEED=${process.env.FAST_CHECK_SEED}`);
+}
+
 async function checkEverything(): Promise<void> {
+  chooseCases();
   const program = join(folder, "meterhouse");
   const compile = { name: "compile", command: ["bun", "scripts/compile.ts", "--outfile", program] };
   await Promise.all([...CHECKS, compile].map(run));

@@ -1,4 +1,9 @@
 import { afterAll } from "bun:test";
+import * as fc from "fast-check";
+
+/** The cases that properties try, in place of others each time: `bun run check` tries those of its commit. */
+const SEED = process.env.FAST_CHECK_SEED;
+if (SEED !== undefined) fc.configureGlobal({ seed: Number(SEED) });
 
 // Loaded before every test run (bunfig.toml): what is registered here ends after the last file, and with `--parallel`
 // after the file that registered it.
