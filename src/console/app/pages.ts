@@ -1,12 +1,22 @@
-import type { ComponentType } from "preact";
 import type { Permission } from "../../core/access.ts";
 import type { IconName } from "../ui/icon.tsx";
 
 /** What a page is given: the parts of its address that its path names. */
 export type PageProps = { params: Record<string, string> };
 
-/** The pages of an area, by name: a chunk that is loaded when one of them is first shown. */
-export type Area = Record<string, ComponentType<PageProps>>;
+/** Whose pages are loaded together; `areas.ts` loads them. */
+export type AreaName =
+  | "bills"
+  | "customers"
+  | "debits"
+  | "developers"
+  | "forms"
+  | "loans"
+  | "my"
+  | "overview"
+  | "prices"
+  | "settings"
+  | "usage";
 
 export interface Page {
   /** Below /console. */
@@ -17,7 +27,7 @@ export interface Page {
   /** Whose page it is: company users', client users', or both. */
   audience: "company" | "client" | "any";
   /** The area that it is in, and its name there. */
-  area: () => Promise<Area>;
+  area: AreaName;
   component: string;
   /** Its dialog for a new record, which `?new` opens (`useNew`): what that is called, and what one must be allowed to. */
   create?: { title: string; permission: Permission };
@@ -28,18 +38,6 @@ export interface Page {
 export const GROUPS = ["", "Customers", "Prices", "Billing", "More"] as const;
 type Group = (typeof GROUPS)[number];
 
-const overview = async (): Promise<Area> => import("../pages/overview/area.ts");
-const customers = async (): Promise<Area> => import("../pages/customers.ts");
-const prices = async (): Promise<Area> => import("../pages/prices.ts");
-const bills = async (): Promise<Area> => import("../pages/bills/area.ts");
-const usage = async (): Promise<Area> => import("../pages/usage/area.ts");
-const developers = async (): Promise<Area> => import("../pages/developers/area.ts");
-const forms = async (): Promise<Area> => import("../pages/forms/area.ts");
-const my = async (): Promise<Area> => import("../pages/my/area.ts");
-const debits = async (): Promise<Area> => import("../pages/debits/area.ts");
-const loans = async (): Promise<Area> => import("../pages/loans/area.ts");
-const settings = async (): Promise<Area> => import("../pages/settings/area.ts");
-
 type Row = [
   path: string,
   title: string,
@@ -49,7 +47,7 @@ type Row = [
 ];
 
 /** The pages of an area. */
-function pagesOf(area: Page["area"], audience: Page["audience"], rows: readonly Row[]): Page[] {
+function pagesOf(area: AreaName, audience: Page["audience"], rows: readonly Row[]): Page[] {
   return rows.map(([path, title, permission, component, more = {}]) => ({
     path,
     title,
@@ -63,7 +61,7 @@ function pagesOf(area: Page["area"], audience: Page["audience"], rows: readonly 
 
 /** All pages. Navigation, palette, keys and the tests' walk over all pages are made from it. */
 export const PAGES: readonly Page[] = [
-  ...pagesOf(overview, "company", [
+  ...pagesOf("overview", "company", [
     [
       "/overview",
       "Overview",
@@ -73,7 +71,7 @@ export const PAGES: readonly Page[] = [
     ],
     ["/first-steps", "First steps", "subscriptions:write", "FirstStepsPage"],
   ]),
-  ...pagesOf(usage, "company", [
+  ...pagesOf("usage", "company", [
     ["/usage", "Usage", "usage:read", "ExplorerPage", { nav: { group: "", icon: "usage", key: "e" } }],
     ["/usage/events", "Usage events", "usage:read", "EventsPage"],
     ["/usage/views", "Saved views", "usage:read", "ViewsPage"],
@@ -82,7 +80,7 @@ export const PAGES: readonly Page[] = [
     ["/usage/erasures", "Erasures", "usage:erase", "ErasuresPage"],
     ["/usage/imports/:id", "Import", "usage:write", "ImportPage"],
   ]),
-  ...pagesOf(customers, "company", [
+  ...pagesOf("customers", "company", [
     [
       "/clients",
       "Clients",
@@ -106,7 +104,7 @@ export const PAGES: readonly Page[] = [
     ],
     ["/subscriptions/:id", "Subscription", "subscriptions:read", "SubscriptionPage"],
   ]),
-  ...pagesOf(prices, "company", [
+  ...pagesOf("prices", "company", [
     [
       "/products",
       "Products",
@@ -164,7 +162,7 @@ export const PAGES: readonly Page[] = [
     ],
     ["/migrations/:id", "Migration", "subscriptions:read", "MigrationPage"],
   ]),
-  ...pagesOf(bills, "company", [
+  ...pagesOf("bills", "company", [
     ["/bills", "Bills", "billing:read", "BillsPage", { nav: { group: "Billing", icon: "bills", key: "b" } }],
     ["/bills/:id", "Bill", "billing:read", "BillPage"],
     [
@@ -204,7 +202,7 @@ export const PAGES: readonly Page[] = [
       { nav: { group: "Billing", icon: "warning" } },
     ],
   ]),
-  ...pagesOf(debits, "company", [
+  ...pagesOf("debits", "company", [
     [
       "/debits/mandates",
       "Mandates",
@@ -219,7 +217,7 @@ export const PAGES: readonly Page[] = [
     ["/debits/flags", "Flags", "emandate:read", "FlagsPage"],
     ["/debits/settings", "Set-up", "emandate:read", "DebitSettingsPage"],
   ]),
-  ...pagesOf(loans, "company", [
+  ...pagesOf("loans", "company", [
     [
       "/loans/production/applications",
       "Loans",
@@ -232,11 +230,11 @@ export const PAGES: readonly Page[] = [
     ["/loans/:environment/programs", "Loan programs", "lending:read", "ProgramsPage"],
     ["/loans/:environment/consents", "Consent texts", "lending:read", "ConsentTextsPage"],
   ]),
-  ...pagesOf(forms, "company", [
+  ...pagesOf("forms", "company", [
     ["/forms", "Forms", "forms:read", "FormsPage", { nav: { group: "More", icon: "forms" } }],
     ["/forms/:id", "Form", "forms:read", "FormPage"],
   ]),
-  ...pagesOf(developers, "company", [
+  ...pagesOf("developers", "company", [
     [
       "/developers/webhooks",
       "Webhooks",
@@ -254,7 +252,7 @@ export const PAGES: readonly Page[] = [
     ],
     ["/developers/api-keys", "API keys", "api_keys:read", "ApiKeysPage"],
   ]),
-  ...pagesOf(settings, "company", [
+  ...pagesOf("settings", "company", [
     [
       "/settings",
       "Company",
@@ -273,8 +271,8 @@ export const PAGES: readonly Page[] = [
     ["/settings/erasures", "Erasing people", "people:erase", "PeopleErasuresPage"],
     ["/settings/audit-log", "Audit log", "audit:read", "AuditLogPage"],
   ]),
-  ...pagesOf(settings, "any", [["/account", "My account", null, "AccountPage"]]),
-  ...pagesOf(my, "client", [
+  ...pagesOf("settings", "any", [["/account", "My account", null, "AccountPage"]]),
+  ...pagesOf("my", "client", [
     [
       "/my",
       "Overview",
@@ -286,12 +284,12 @@ export const PAGES: readonly Page[] = [
     ["/my/bills", "Bills", "billing:read", "MyBillsPage", { nav: { group: "", icon: "bills", key: "b" } }],
     ["/my/bills/:id", "Bill", "billing:read", "MyBillPage"],
   ]),
-  ...pagesOf(usage, "client", [
+  ...pagesOf("usage", "client", [
     ["/my/usage", "Usage", "usage:read", "MyExplorerPage", { nav: { group: "", icon: "usage", key: "e" } }],
     ["/my/usage/events", "Usage events", "usage:read", "MyEventsPage"],
     ["/my/usage/views", "Saved views", "usage:read", "MyViewsPage"],
   ]),
-  ...pagesOf(forms, "client", [
+  ...pagesOf("forms", "client", [
     ["/my/forms", "Forms", "forms:read", "MyFormsPage", { nav: { group: "", icon: "forms", key: "f" } }],
     ["/my/forms/new", "New form", "forms:write", "NewFormPage"],
     ["/my/forms/:id", "Form", "forms:read", "MyFormPage"],

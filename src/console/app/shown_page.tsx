@@ -5,6 +5,7 @@ import { Button } from "../ui/button.tsx";
 import { words } from "../ui/names.ts";
 import { Page } from "../ui/page.tsx";
 import { Skeleton } from "../ui/states.tsx";
+import { AREAS } from "./areas.ts";
 import { findPage, firstPath } from "./find_page.ts";
 import { type Page as PageRow, type PageProps, PAGES } from "./pages.ts";
 import { me } from "./session.ts";
@@ -22,7 +23,7 @@ export function ShownPage({ path }: { path: string }) {
     const show = (Component: ComponentType<PageProps> | undefined) => {
       if (is_wanted) setLoaded({ path: page.path, Component });
     };
-    page.area().then(
+    AREAS[page.area]().then(
       (area) => show(area[page.component]),
       () => {
         // A newer build has other chunks.

@@ -8,8 +8,8 @@ export interface PageRow {
   permission?: Permission;
   audience: "company" | "client" | "any";
   nav?: { key?: string };
-  /** Loads the area's chunk: the same function for all pages of an area. */
-  area: () => Promise<unknown>;
+  /** Whose pages are loaded together. */
+  area: string;
 }
 
 // By a computed path: a plain import would bring the browser's types into the service's.
