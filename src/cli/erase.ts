@@ -8,6 +8,7 @@ import { runJob } from "../server/scheduler.ts";
 import { vacuumSqlite } from "../store/vacuum.sqlite.ts";
 import { EraseUsage } from "../usage/erasures/model.ts";
 import { eraseUsage } from "../usage/erasures/service.ts";
+import { clickHousePlace } from "../usage/store_link/link_rules.ts";
 import { rewriteStore } from "../usage_store/duckdb/rewrite_store.ts";
 import { erasePersonByWords, PERSON_HELP, PERSON_OPTIONS } from "./erase_person.ts";
 import { type Arguments, type Command, commandContext, optional, requiredId, withDeps } from "./command.ts";
@@ -104,6 +105,10 @@ async function rewrite(): Promise<void> {
     if (failures.length > 0) throw failures[0];
     return deps;
   });
+  if (config.usage_url !== null) {
+    console.log(`${clickHousePlace(config.usage_url)}: its parts were written anew when metadata was erased`);
+    return console.log("PostgreSQL: VACUUM FULL writes its tables anew");
+  }
   const path = join(config.data_dir, "usage.duckdb");
   const memory_limit = config.usage_memory_limit ?? defaultUsageMemory();
   const began_ms = performance.now();

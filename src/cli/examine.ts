@@ -14,6 +14,8 @@ import { describeSums } from "../usage/consistency_check.ts";
 import { describeClock } from "../server/newest_record_queries.ts";
 import { LIMITS } from "../usage/limits.ts";
 import { listHeld, listStopped } from "../usage/retention/queries.ts";
+import { clickHousePlace } from "../usage/store_link/link_rules.ts";
+import { UsageInUseError } from "../usage/store_link/usage_lock.ts";
 import { acceptUsage } from "../usage/store_link/service.ts";
 import { commandContext, operatorContext } from "./command.ts";
 import { countSealed } from "./count_sealed_secrets.ts";
@@ -44,7 +46,7 @@ export interface Question {
 export async function examine(config: Config, stores: Stores, question: Question): Promise<Finding[]> {
   return [
     await check("transactional store", () => stores.useRecords(examineStore)),
-    await check("usage store", () => examineUsage(stores, question)),
+    await check("usage store", () => examineUsage(config, stores, question)),
     await check("usage retention", () => stores.useRecords(examineRetention)),
     await check("loan documents", () =>
       stores.useRecords((deps) => examineDocuments(deps, question.read_documents)),
@@ -89,7 +91,11 @@ async function examineDocuments({ store, documents: files }: Deps, reads_bytes: 
   return `${documents}, each with its file${reads_bytes ? " and its bytes" : ""}${to_move}`;
 }
 
-async function examineUsage(stores: Stores, { rebuild_sums }: Question): Promise<string> {
+async function examineUsage(
+  { usage_url }: Config,
+  stores: Stores,
+  { rebuild_sums }: Question,
+): Promise<string> {
   try {
     return await stores.useAll(async (deps) => {
       const accepted = await reportAccepted(deps);
@@ -97,11 +103,14 @@ async function examineUsage(stores: Stores, { rebuild_sums }: Question): Promise
       await deps.usage.ping(PING_MS);
       const sums = await deps.usage.check(null, LIMITS.usage_check_ms);
       if (sums.different > 0) throw new Error(describeSums(sums));
-      return `answers, ${describeSums(sums)}${accepted}`;
+      const place = usage_url === null ? "" : `${clickHousePlace(usage_url)} `;
+      return `${place}answers, ${describeSums(sums)}${accepted}`;
     });
   } catch (error) {
-    if (error instanceof AppError && error.kind === "unavailable")
-      return "in use by another process: a running server";
+    const is_in_use =
+      error instanceof UsageInUseError ||
+      (usage_url === null && error instanceof AppError && error.kind === "unavailable");
+    if (is_in_use) return "in use by another process: a running server";
     throw error;
   }
 }

@@ -10,6 +10,7 @@ import {
   backupUrl,
   bucketUrl,
   BadSetting,
+  clickHouseUrl,
   duration,
   flag,
   httpUrl,
@@ -87,6 +88,18 @@ export const SETTINGS = {
     null,
     "Where other instances on the same database reach this one, such as `http://10.0.0.5:3001`; unset: it is the only one",
     origin,
+  ),
+  usage_url: defineSetting(
+    "USAGE_URL",
+    null,
+    "ClickHouse that keeps usage events, `https://user:password@host:8443/database`; unset: DuckDB in DATA_DIR",
+    clickHouseUrl,
+  ),
+  usage_lanes: defineSetting(
+    "USAGE_LANES",
+    "8",
+    "Parts that companies are divided over at USAGE_URL, each stored by one instance; counts when its tables are made, 1 to 64",
+    integer(1, 64),
   ),
   documents_url: defineSetting(
     "DOCUMENTS_URL",
@@ -312,6 +325,7 @@ export type Config = { [K in keyof typeof SETTINGS]: ValueOf<(typeof SETTINGS)[K
 const SECRETS: ReadonlySet<string> = new Set(
   [
     SETTINGS.database_url,
+    SETTINGS.usage_url,
     SETTINGS.aws_secret_access_key,
     SETTINGS.jwt_secret,
     SETTINGS.admin_password,
@@ -366,7 +380,7 @@ export function readConfig(environment: Record<string, string | undefined>): Con
       problems.push(`${name} ${error.message}`);
     }
   }
-  problems.push(...findConflicts(values, environment));
+  problems.push(...findConflicts(values));
   if (problems.length > 0) throw unmendable(`Cannot start: ${problems.join("; ")}`);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- SETTINGS has every key of Config, with its type
   return Object.freeze(values) as unknown as Config;

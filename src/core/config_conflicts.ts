@@ -4,12 +4,10 @@ import { passwordProblem } from "./password_policy.ts";
 type ReadSettings = Readonly<Record<string, unknown>>;
 
 /** What is wrong with settings that can each be used, but not together. */
-export function findConflicts(
-  values: ReadSettings,
-  environment: Readonly<Record<string, string | undefined>>,
-): string[] {
+export function findConflicts(values: ReadSettings): string[] {
   const problems = [
     ...instanceProblems(values),
+    ...usageProblems(values),
     ...documentProblems(values),
     ...backupProblems(values),
     ...adminProblems(values),
@@ -18,17 +16,27 @@ export function findConflicts(
   const { metrics_port, port } = values;
   if (metrics_port !== null && metrics_port !== 0 && metrics_port === port)
     problems.push("METRICS_PORT must be another than PORT");
-  if (environment.USAGE_URL) problems.push("USAGE_URL must be unset: usage events are kept in DATA_DIR");
   return problems;
 }
 
 /** What instances must have in common: each would otherwise have its own. */
-const SHARED = { DATABASE_URL: "database_url", JWT_SECRET: "jwt_secret", DOCUMENTS_URL: "documents_url" };
+const SHARED = {
+  DATABASE_URL: "database_url",
+  USAGE_URL: "usage_url",
+  JWT_SECRET: "jwt_secret",
+  DOCUMENTS_URL: "documents_url",
+};
 
 function instanceProblems(values: ReadSettings): string[] {
   if (values.instance_url === null) return [];
   const missing = Object.entries(SHARED).filter(([, key]) => values[key] === null);
   return missing.map(([name]) => `INSTANCE_URL needs ${name}, the same for every instance`);
+}
+
+function usageProblems({ usage_url, database_url, instance_url }: ReadSettings): string[] {
+  // With INSTANCE_URL it is said already.
+  if (usage_url === null || database_url !== null || instance_url !== null) return [];
+  return ["USAGE_URL needs DATABASE_URL: PostgreSQL has who stores which events"];
 }
 
 function documentProblems(values: ReadSettings): string[] {

@@ -18,6 +18,7 @@ const SECRETS = [
   "server_token",
   "backup_identity",
   "database_url",
+  "usage_url",
   "admin_password",
   "secret",
   "secrets",

@@ -92,6 +92,16 @@ export function postgresUrl(value: string): string {
   throw new BadSetting("must start with postgres://, or be unset for SQLite in DATA_DIR");
 }
 
+/** A database of one ClickHouse server, by its HTTP interface: `https://user:password@host:8443/database`. */
+export function clickHouseUrl(value: string): string {
+  const url = URL.parse(value);
+  const is_plain = url !== null && /^https?:$/.test(url.protocol) && url.search === "" && url.hash === "";
+  if (is_plain && !value.includes(",") && /^\/[A-Za-z_]\w{0,62}$/.test(url.pathname)) return url.href;
+  throw new BadSetting(
+    "must be the http or https URL of one ClickHouse server and a database of it, such as https://user:password@clickhouse.example.com:8443/usage",
+  );
+}
+
 export function duration(value: string): Temporal.Duration {
   try {
     const read = Temporal.Duration.from(value);

@@ -9,6 +9,7 @@ import { exposeHolds } from "../emandate/holds/metrics.ts";
 import { countUnanswered } from "../emandate/orders/queries.ts";
 import type { Store } from "../store/store.ts";
 import { listStopped } from "../usage/retention/queries.ts";
+import type { OwnedLanes } from "../usage_store/clickhouse/lanes.ts";
 import type { ObservedUsage } from "../usage_store/observed_usage.ts";
 import { countPending, findLongestDue } from "../webhooks/deliveries/lease_queries.ts";
 import type { Watch } from "./watch.ts";
@@ -27,6 +28,7 @@ interface Watched {
   metrics: Metrics;
   store: Store;
   usage: ObservedUsage;
+  lanes: OwnedLanes | undefined;
   clock: Clock;
   watch: Watch;
   config: Pick<Config, "data_dir" | "backup_url">;
@@ -36,7 +38,13 @@ interface Watched {
 export function exposeMetrics(watched: Watched): void {
   const { metrics, store } = watched;
   const { version, commit } = VERSION;
-  const labels = { version, commit: commit ?? "", bun: Bun.version, database: store.dialect };
+  const labels = {
+    version,
+    commit: commit ?? "",
+    bun: Bun.version,
+    database: store.dialect,
+    usage: watched.lanes ? "clickhouse" : "duckdb",
+  };
   metrics.gauge("meterhouse_build_info", "1, with the versions as labels", () => [{ labels, value: 1 }]);
   metrics.gauge("meterhouse_memory_bytes", "Memory that the process may have", () => availableMemory());
   exposeUsage(watched);
@@ -51,7 +59,12 @@ export function exposeMetrics(watched: Watched): void {
   watched.watch.expose(metrics);
 }
 
-function exposeUsage({ metrics, usage }: Watched): void {
+function exposeUsage({ metrics, usage, lanes }: Watched): void {
+  metrics.gauge(
+    "meterhouse_usage_lanes",
+    "Lanes of the usage store that this process owns; no value on DuckDB",
+    () => lanes?.owned,
+  );
   metrics.gauge(
     "meterhouse_usage_index_entries",
     "Events that repeats are known by",

@@ -87,7 +87,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const { store, opened } = await openStores(config, own, options, watch, log);
   const { usage } = opened;
   const instances = openInstances(own, { store, log });
-  exposeMetrics({ metrics, store, usage, clock, watch, config });
+  exposeMetrics({ metrics, store, usage, lanes: opened.lanes, clock, watch, config });
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();
@@ -205,7 +205,7 @@ async function openStores(config: Config, own: OwnPlace, options: OpenOptions, w
     const checkRoom = () => guards.disk.check();
     const opened = await (without_usage
       ? unopenedUsage()
-      : openUsage(config, store, { clock, log, accept_usage, checkRoom }));
+      : openUsage(config, store, { own, clock, log, accept_usage, checkRoom }));
     // With PostgreSQL the records are on another disk, of which we know nothing.
     return { store: config.database_url === null ? keepReserve(store, guards.disk) : store, opened };
   } catch (error) {

@@ -8,20 +8,14 @@ import { defaultUsageMemory } from "../core/memory.ts";
 import type { Clock } from "../core/time.ts";
 import { isDamageAtOpening } from "../usage_store/duckdb/engine/engine.ts";
 import type { Store } from "../store/store.ts";
+import type { OwnPlace } from "./instances/registry.ts";
+import type { UsageStoreHandle } from "./usage_store_handle.ts";
 import { LIMITS } from "../usage/limits.ts";
 import { LinkedUsage } from "../usage/store_link/link.ts";
 import { openDuckDb } from "../usage_store/duckdb/duckdb_store.ts";
 import type { DuckDbOptions } from "../usage_store/duckdb/options.ts";
-import { type ObservedUsage, observedUsage } from "../usage_store/observed_usage.ts";
+import { observedUsage } from "../usage_store/observed_usage.ts";
 import type { UsageStore } from "../usage_store/port.ts";
-
-/** An opened usage store, and how to close it. */
-export interface UsageStoreHandle {
-  usage: ObservedUsage;
-  /** The problem with the store that the operator accepted, if any. */
-  accepted: string | null;
-  close(): Promise<void>;
-}
 
 /** Native threads that usage needs beside its readers: for commits, compaction, readiness and exports. */
 const RESERVED_THREADS = 4;
@@ -36,6 +30,8 @@ export function usageReaders(): number {
 }
 
 interface UsageOptions {
+  /** This process among the instances. */
+  own: OwnPlace;
   clock: Clock;
   log: Log;
   accept_usage: boolean;
@@ -47,8 +43,13 @@ interface UsageOptions {
 export async function openUsage(
   config: Config,
   store: Store,
-  { clock, log, accept_usage, checkRoom }: UsageOptions,
+  { own, clock, log, accept_usage, checkRoom }: UsageOptions,
 ): Promise<UsageStoreHandle> {
+  const { usage_url } = config;
+  if (usage_url !== null) {
+    const { openClickHouseUsage } = await import("./open_clickhouse_usage.ts");
+    return openClickHouseUsage({ ...config, usage_url }, store, { clock, log, accept_usage, own });
+  }
   const path = join(config.data_dir, "usage.duckdb");
   const linked = await LinkedUsage.open({
     store,

@@ -163,7 +163,16 @@ describe("serve", () => {
   test.each([
     [{ PORT: "http" }, "PORT must be a whole number"],
     [{ BILLING_GRACE: "an hour" }, "BILLING_GRACE must be an ISO 8601 duration"],
-    [{ USAGE_URL: "http://localhost:8123" }, "USAGE_URL must be unset"],
+    [
+      { USAGE_URL: "http://localhost:8123" },
+      "USAGE_URL must be the http or https URL of one ClickHouse server",
+    ],
+    [
+      { USAGE_URL: "http://localhost:8123/usage", DATABASE_URL: "" },
+      "USAGE_URL needs DATABASE_URL: PostgreSQL has who stores which events",
+    ],
+    [{ USAGE_LANES: "65" }, "USAGE_LANES must be a whole number from 1 to 64"],
+    [{ INSTANCE_URL: "http://10.0.0.5:3001" }, "INSTANCE_URL needs USAGE_URL, the same for every instance"],
     [{ DATABASE_URL: "mysql://x" }, "DATABASE_URL must start with postgres://"],
     [{ METERHOUSE_PORT: "1" }, "METERHOUSE_PORT is not a setting"],
     [{ PORT: "x", LOG_LEVEL: "loud" }, "LOG_LEVEL must be one of"],

@@ -21,9 +21,10 @@ test.each([
 test("an instance among several is refused without what all have in common", () => {
   const settings = { INSTANCE_URL: "http://10.0.0.5:3001", DATABASE_URL: "postgres://db/meterhouse" };
   expect(() => readConfig({ INSTANCE_URL: settings.INSTANCE_URL })).toThrow(
-    "INSTANCE_URL needs DATABASE_URL, the same for every instance; INSTANCE_URL needs JWT_SECRET",
+    "INSTANCE_URL needs DATABASE_URL, the same for every instance; INSTANCE_URL needs USAGE_URL, the same for every instance; INSTANCE_URL needs JWT_SECRET",
   );
-  const shared = { ...settings, ...BUCKET, JWT_SECRET: "x".repeat(32) };
+  const USAGE_URL = "http://clickhouse:8123/usage";
+  const shared = { ...settings, ...BUCKET, USAGE_URL, JWT_SECRET: "x".repeat(32) };
   expect(() => readConfig({ ...shared, DOCUMENTS_URL: "" })).toThrow("INSTANCE_URL needs DOCUMENTS_URL");
   expect(() => readConfig({ ...shared, INSTANCE_URL: "10.0.0.5" })).toThrow(
     "INSTANCE_URL must be an http or https origin",
@@ -65,6 +66,36 @@ test("DOCUMENTS_URL needs its keys, and they are shown to nobody", () => {
   );
   const shown = showSettings({ ...BUCKET, AWS_SECRET_ACCESS_KEY: "very-secret" });
   expect(JSON.stringify(shown)).not.toContain("very-secret");
+});
+
+test.each([["https://user:p%40ss@clickhouse.example.com:8443/usage"], ["http://clickhouse:8123/usage_2"]])(
+  "USAGE_URL %s is a database of a server",
+  (url) => {
+    const settings = readConfig({ USAGE_URL: url, DATABASE_URL: "postgres://db/meterhouse" });
+    expect([settings.usage_url, settings.usage_lanes]).toEqual([url, 8]);
+  },
+);
+
+test.each([
+  "clickhouse:8123/usage",
+  "tcp://clickhouse:9000/usage",
+  "http://clickhouse:8123",
+  "http://clickhouse:8123/",
+  "http://clickhouse:8123/usage/more",
+  "http://clickhouse:8123/usage-1",
+  "http://clickhouse:8123/1usage",
+  "http://clickhouse:8123/usage?async_insert=1",
+  "http://one:8123/usage,http://two:8123/usage",
+])("USAGE_URL %s is refused with what is taken", (url) => {
+  expect(() => readConfig({ USAGE_URL: url, DATABASE_URL: "postgres://db/meterhouse" })).toThrow(
+    "USAGE_URL must be the http or https URL of one ClickHouse server and a database of it",
+  );
+});
+
+test("USAGE_URL needs PostgreSQL, and its password is shown to nobody", () => {
+  const USAGE_URL = "http://user:very-secret@clickhouse:8123/usage";
+  expect(() => readConfig({ USAGE_URL })).toThrow("USAGE_URL needs DATABASE_URL");
+  expect(JSON.stringify(showSettings({ USAGE_URL }))).not.toContain("very-secret");
 });
 
 test("the key file of FPX and those who sign with it are set together", () => {

@@ -44,6 +44,7 @@ const EXPORTED = {
   usage_events_total: "counter",
   usage_index_bytes: "gauge",
   usage_index_entries: "gauge",
+  usage_lanes: "gauge",
   usage_pending_events: "gauge",
   usage_question_duration_seconds: "histogram",
   usage_questions_waiting: "gauge",
@@ -58,7 +59,9 @@ const EXPORTED = {
 
 /** The labels, each with few values. None may name a company or client. */
 const LABELS = new Set(
-  "bun commit database job kind le method operation outcome result route status store version".split(" "),
+  "bun commit database job kind le method operation outcome result route status store usage version".split(
+    " ",
+  ),
 );
 
 const clock = new MovingClock();

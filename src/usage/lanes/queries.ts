@@ -1,4 +1,4 @@
-import { and, asc, eq, isNotNull, isNull, or, type SQL, sql } from "drizzle-orm";
+import { and, asc, eq, gte, isNotNull, isNull, lt, not, or, type SQL, sql } from "drizzle-orm";
 import { selectRows } from "../../store/select_rows.ts";
 import type { Queries, Reads, Store } from "../../store/store.ts";
 import type {
@@ -32,16 +32,29 @@ export class DatabaseLaneRows implements LaneRows {
     this.#store = store;
   }
 
-  /** Makes rows for lanes that have none. */
-  static async open(store: Pick<Store, "read" | "tx">, lanes: number): Promise<DatabaseLaneRows> {
+  /** Makes rows for lanes that have none. The next epochs of all are later than `after_epoch`. */
+  static async open(
+    store: Pick<Store, "read" | "tx">,
+    lanes: number,
+    after_epoch = 0,
+  ): Promise<DatabaseLaneRows> {
     const made = Array.from({ length: lanes }, (_, lane) => ({
       lane,
-      epoch: 0,
-      closed_epoch: 0,
+      epoch: after_epoch,
+      closed_epoch: after_epoch,
       expires_at: NOW,
       least_epoch: 0,
     }));
-    await store.tx((q) => q.insert(q.use(usageLaneTable)).values(made).onConflictDoNothing());
+    await store.tx(async (q) => {
+      const t = q.use(usageLaneTable);
+      await q.delete(t).where(gte(t.lane, lanes));
+      await q.insert(t).values(made).onConflictDoNothing();
+      if (after_epoch > 0)
+        await q
+          .update(t)
+          .set({ epoch: after_epoch })
+          .where(and(lt(t.epoch, after_epoch), not(isOwned(q) ?? sql`false`)));
+    });
     return new DatabaseLaneRows(store);
   }
 

@@ -1,12 +1,10 @@
-import { AppError } from "../../core/errors.ts";
-import { unmendable } from "../../core/exit_codes.ts";
 import type { Log } from "../../core/log.ts";
 import type { Clock } from "../../core/time.ts";
-import type { Lock } from "../../store/lock.ts";
 import type { Store } from "../../store/store.ts";
 import { findLastCounted } from "../../billing/records/queries.ts";
-import { missingUsageProblem, refusalOf } from "./link_rules.ts";
+import { missingUsageProblem, refusal, refusalOf } from "./link_rules.ts";
 import * as queries from "./queries.ts";
+import { UsageLock } from "./usage_lock.ts";
 import type { CompactableStore } from "../../usage_store/duckdb/duckdb_store.ts";
 import type { Admission, Opening, StoreFacts } from "../../usage_store/identity.ts";
 
@@ -24,14 +22,6 @@ export interface LinkOptions {
   open(admit: (facts: StoreFacts) => Promise<Admission>): Promise<CompactableStore>;
 }
 
-/** Held by the process that writes this database's usage store. */
-const LOCK = "usage store";
-/** A process that was killed a moment ago may still hold it. */
-const LOCK_WAIT_MS = 5_000;
-const RELOCK_WAIT_MS = 2_000;
-const LOCK_PAUSE_MS = 100;
-const RETRY_MS = 1_000;
-
 /** How often the store's progress is recorded, and the time limit of reading it. */
 const SAVE_MS = 5_000;
 const PROGRESS_MS = 5_000;
@@ -47,12 +37,11 @@ export class LinkedUsage {
   readonly #options: LinkOptions;
   readonly #opening: Opening;
   readonly #timer: ReturnType<typeof setInterval>;
-  #lock: Lock;
+  readonly #lock: UsageLock;
   #saved_seq: number;
   /** The last progress read, and the number of lost engines by then. */
   #seen: { seq: number; losses: number };
   #saving: Promise<void> | undefined;
-  #closing = false;
 
   private constructor(usage: CompactableStore, options: LinkOptions, admitted: AdmittedStore) {
     const { opening, lock, last_seq } = admitted;
@@ -77,7 +66,7 @@ export class LinkedUsage {
     let admitted: AdmittedStore | undefined;
     try {
       const usage = await options.open(async (facts) => {
-        admitted = await admitStore(options, facts, () => void linked?.relock());
+        admitted = await admitStore(options, facts, () => linked);
         return admitted.admission;
       });
       if (!admitted) throw new Error("Cannot use a usage store that was not admitted");
@@ -122,31 +111,18 @@ export class LinkedUsage {
     const seq = is_last ? this.#seen.seq : before.seq;
     if (seq <= this.#saved_seq || (!is_last && before.losses !== this.#seen.losses)) return;
     const is_ours = await store.tx((q) => queries.updateProgress(q, clock.now(), this.#opening.id, seq));
-    if (!is_ours) return this.#giveUp();
+    if (!is_ours) return this.giveUp();
     this.#saved_seq = seq;
   }
 
-  /** Takes the lock again after the database released it, unless another process was faster. */
-  async relock(): Promise<void> {
-    const { store, log } = this.#options;
-    log.warn("usage store: the database released its lock, taking it again");
-    while (!this.#closing) {
-      await this.#lock.release();
-      try {
-        // The session that was lost may hold it for a moment more.
-        const lock = await retake(store, () => void this.relock());
-        if (lock === null) return await this.#giveUp();
-        this.#lock = lock;
-        const link = await queries.findLink(store.read);
-        return link?.opening_id === this.#opening.id ? undefined : await this.#giveUp();
-      } catch {
-        await Bun.sleep(RETRY_MS);
-      }
-    }
+  /** Whether no process has opened the database's usage store since. */
+  async isLast(): Promise<boolean> {
+    const link = await queries.findLink(this.#options.store.read);
+    return link?.opening_id === this.#opening.id;
   }
 
   /** Closes the store, so that further queries and events are refused, and releases the lock. */
-  async #giveUp(): Promise<void> {
+  async giveUp(): Promise<void> {
     clearInterval(this.#timer);
     this.#options.log.fatal(
       "usage store closed: another process uses this database with its own usage store; stop this one",
@@ -156,7 +132,6 @@ export class LinkedUsage {
   }
 
   async close(): Promise<void> {
-    this.#closing = true;
     clearInterval(this.#timer);
     await this.#saving;
     await this.#saveProgress(true);
@@ -171,17 +146,22 @@ interface AdmittedStore {
   opening: Opening;
   store_id: string;
   last_seq: number;
-  lock: Lock;
+  lock: UsageLock;
   accepted: string | null;
 }
 
 async function admitStore(
   options: LinkOptions,
   facts: StoreFacts,
-  onLost: () => void,
+  linkedOf: () => LinkedUsage | undefined,
 ): Promise<AdmittedStore> {
-  const { store, clock, accepts, place } = options;
-  const lock = await takeLock(store, onLost);
+  const { store, clock, log, accepts, place } = options;
+  const lock = await UsageLock.take({
+    store,
+    onLost: () => log.warn("usage store: the database released its lock, taking it again"),
+    isStillOurs: async () => (await linkedOf()?.isLast()) ?? true,
+    giveUp: async () => linkedOf()?.giveUp(),
+  });
   try {
     await store.tx((q) => queries.insertLink(q, clock.now(), crypto.randomUUID()));
     const database = { ...(await storeFactsOf(store)), counted_seq: await findLastCounted(store.read) };
@@ -206,29 +186,4 @@ async function storeFactsOf({ read }: Store) {
   const link = await queries.findLink(read);
   if (!link) throw new Error("Cannot link a usage store: its row is missing");
   return { ...link, ...(await queries.findLastKeys(read)) };
-}
-
-/** Tries to take the lock for so long. */
-async function retake(store: Store, onLost: () => void, wait_ms = RELOCK_WAIT_MS): Promise<Lock | null> {
-  const give_up_ms = performance.now() + wait_ms;
-  for (;;) {
-    const lock = await store.lock(LOCK, onLost);
-    if (lock !== null || performance.now() > give_up_ms) return lock;
-    await Bun.sleep(LOCK_PAUSE_MS);
-  }
-}
-
-/** Errors: unavailable while another process holds it. */
-async function takeLock(store: Store, onLost: () => void): Promise<Lock> {
-  const lock = await retake(store, onLost, LOCK_WAIT_MS);
-  if (lock !== null) return lock;
-  const other = await queries.findLink(store.read);
-  throw new AppError(
-    "unavailable",
-    `Cannot open the usage store: another process uses this database with the usage store in ${other?.place}; only one may at a time`,
-  );
-}
-
-function refusal(place: string, problem: string): Error {
-  return unmendable(`Cannot use the usage store in ${place}: ${problem}`);
 }

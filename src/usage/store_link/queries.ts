@@ -1,4 +1,4 @@
-import { eq, getTableColumns } from "drizzle-orm";
+import { and, eq, getTableColumns, lt } from "drizzle-orm";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { lastKey, raiseKey } from "../../store/key_sequences.ts";
@@ -40,7 +40,13 @@ export async function resetLink(
 export async function updateLink(
   q: Queries,
   now: Temporal.Instant,
-  link: { store_id: string; opening_number: number; opening_id: string; last_seq: number; place: string },
+  link: {
+    store_id: string;
+    opening_number: number;
+    opening_id: string | null;
+    last_seq: number;
+    place: string;
+  },
 ): Promise<void> {
   await q.update(q.use(usageLinkTable)).set({ ...link, updated_at: iso(now) });
 }
@@ -59,6 +65,20 @@ export async function updateProgress(
     .where(eq(t.opening_id, opening_id))
     .returning({ id: t.id });
   return rows.length > 0;
+}
+
+/** Records the progress of a store that several instances use, unless a later one is recorded. */
+export async function raiseProgress(
+  q: Queries,
+  now: Temporal.Instant,
+  store_id: string,
+  last_seq: number,
+): Promise<void> {
+  const t = q.use(usageLinkTable);
+  await q
+    .update(t)
+    .set({ last_seq, updated_at: iso(now) })
+    .where(and(eq(t.store_id, store_id), lt(t.last_seq, last_seq)));
 }
 
 /** The highest keys that usage may be stored under. */

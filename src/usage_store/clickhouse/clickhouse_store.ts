@@ -1,6 +1,6 @@
 /** The usage store on ClickHouse: several processes, each of which stores the events of some companies. */
 import type { Write } from "../../core/download.ts";
-import { invalid } from "../../core/errors.ts";
+import { AppError, invalid } from "../../core/errors.ts";
 import { closedProblem, refuseClosed } from "../closed_usage.ts";
 import type { ErasureQuery } from "../erasures.ts";
 import { type EventRows, ROW } from "../event_rows.ts";
@@ -36,8 +36,9 @@ import type { SeriesFrame, SeriesOptions, SeriesQuery, SeriesResult } from "../s
 import { minimum } from "../windows.ts";
 import { type Bounds, ClickHouse } from "./engine/engine.ts";
 import { Gate } from "./engine/gate.ts";
+import { readFacts } from "./engine/identity.ts";
 import { openSchema } from "./engine/schema.ts";
-import { Lanes } from "./lanes.ts";
+import { Lanes, type OwnedLanes } from "./lanes.ts";
 import { checkSums, rebuildSums } from "./maintain/check_sums.ts";
 import { findUnerased } from "./maintain/erase.ts";
 import { exportKept, type RemovedRange, Removals } from "./maintain/removals.ts";
@@ -59,12 +60,14 @@ import { haveLateEvents, monthDigests, sums, totals } from "./query/totals.ts";
  * Opens the store, and makes its tables where there are none. Appends wait until the lanes are owned, whose ids are read
  * into memory first. Errors: unavailable when the server can't be reached.
  */
-export async function openClickHouse(options: ClickHouseOptions): Promise<UsageStore> {
+export async function openClickHouse(options: ClickHouseOptions): Promise<ClickHouseUsage> {
   const engine = ClickHouse.connect(options.url);
   try {
+    await reach(engine, options.url);
     const meta = await openSchema(engine, options.lanes ?? 8);
+    const rows = await options.openRows(await readFacts(engine, meta));
     const removals = await Removals.open(engine);
-    const lanes = new Lanes({ engine, meta, removals, options });
+    const lanes = new Lanes({ engine, meta, rows, removals, options });
     return new ClickHouseStore({ engine, removals, lanes, options });
   } catch (error) {
     await engine.close();
@@ -72,7 +75,27 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<UsageS
   }
 }
 
-class ClickHouseStore extends RemovingStore implements UsageStore {
+/** The usage store on ClickHouse, and the lanes that it has. */
+export interface ClickHouseUsage extends UsageStore {
+  readonly lanes: OwnedLanes;
+}
+
+/** How long a server may take to greet. */
+const GREETING_MS = 10_000;
+
+/** Errors: throws one that names the server, without its user. */
+async function reach(engine: ClickHouse, url: string): Promise<void> {
+  try {
+    await engine.ask("SELECT 1", { timeout_ms: GREETING_MS });
+  } catch (error) {
+    const cause = error instanceof AppError ? (error.cause ?? error) : error;
+    const { host, pathname } = new URL(url);
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`Cannot open ClickHouse at ${host}${pathname}: ${reason}`, { cause: error });
+  }
+}
+
+class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
   readonly #folder: string;
   readonly #questions: Gate;
   readonly #exports: Gate;

@@ -13,6 +13,7 @@ import { OwnedLane } from "./append/lane_service.ts";
 import type { ClickHouse } from "./engine/engine.ts";
 import type { StoreMeta } from "./engine/schema.ts";
 import { numberOf, seqOf } from "./lanes/commit_numbers.ts";
+import type { LaneRows } from "./lanes/lane_rows.ts";
 import { LaneSet } from "./lanes/lane_set.ts";
 import type { Monotonic, Tenure } from "./lanes/tenure.ts";
 import type { Removals } from "./maintain/removals.ts";
@@ -34,12 +35,19 @@ const CLOCK: Monotonic = { now: () => performance.now(), sleep: (ms) => Bun.slee
 interface LanesParts {
   engine: ClickHouse;
   meta: StoreMeta;
+  rows: LaneRows;
   removals: Removals;
   options: ClickHouseOptions;
 }
 
+/** The lanes of a store, and those that this process owns. */
+export interface OwnedLanes {
+  readonly count: number;
+  readonly owned: number;
+}
+
 /** The lanes of a store: events are stored by the one process that owns their company's. Decision 0340. */
-export class Lanes {
+export class Lanes implements OwnedLanes {
   readonly totals: LaneTotals;
   readonly #parts: LanesParts;
   readonly #hash: SipHash;
@@ -52,7 +60,7 @@ export class Lanes {
 
   constructor(parts: LanesParts) {
     this.#parts = parts;
-    const { engine, meta, removals, options } = parts;
+    const { engine, meta, rows, removals, options } = parts;
     const { on_failure = () => undefined } = options;
     this.#hash = new SipHash(meta.fingerprint_key);
     const keepers = Array.from({ length: meta.lanes }, (_, lane) => {
@@ -69,13 +77,21 @@ export class Lanes {
     this.totals = new LaneTotals(keepers);
     this.#set = new LaneSet({
       lanes: meta.lanes,
-      tools: { rows: options.rows, log: new ClickHouseLog(engine), clock: CLOCK, holder: options.holder },
+      tools: { rows, log: new ClickHouseLog(engine), clock: CLOCK, holder: options.holder },
       serving: {
         open: (tenure) => this.#open(tenure, keepers[tenure.lane]),
         onFailure: (error) =>
           on_failure(error, "usage store: a lane was lost or could not be taken, it will be tried again"),
       },
     });
+  }
+
+  get count(): number {
+    return this.#parts.meta.lanes;
+  }
+
+  get owned(): number {
+    return this.#services.length;
   }
 
   laneOf(company_id: number): number {
@@ -147,11 +163,11 @@ export class Lanes {
 
   /** As `UsageStore.load`; only the owner of the lane loads. */
   async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
-    return (await this.owned(company_id)).load(company_id, rows, now_ms);
+    return (await this.ownedLane(company_id)).load(company_id, rows, now_ms);
   }
 
   /** The lane of a company. Errors: unavailable where it is another process's. */
-  async owned(company_id: number): Promise<OwnedLane> {
+  async ownedLane(company_id: number): Promise<OwnedLane> {
     const lane = this.laneOf(company_id);
     for (const until_ms = CLOCK.now() + OWNER_MS; ; ) {
       if (this.#closing.signal.aborted) throw closedError();

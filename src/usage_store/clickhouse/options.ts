@@ -1,4 +1,5 @@
 import type { AppendResult, NewEvent } from "../port.ts";
+import type { LaneFacts } from "./engine/identity.ts";
 import type { LaneHolder, LaneRows } from "./lanes/lane_rows.ts";
 
 /** Where the store is, and its limits. Every limit has a default for a machine of two cores. */
@@ -7,8 +8,8 @@ export interface ClickHouseOptions {
   url: string;
   /** How many lanes companies are divided over. It counts only when the tables are made. Default 8. */
   lanes?: number;
-  /** Who owns the lanes. */
-  rows: LaneRows;
+  /** Decides whether a store of these facts may be used, refusing by an error, and opens the rows of who owns its lanes. */
+  openRows: (facts: LaneFacts) => Promise<LaneRows>;
   /** This process, as an owner. */
   holder: LaneHolder;
   /** Has the owner of a lane store events. Errors: as `UsageStore.append`. Default: there are no others. */

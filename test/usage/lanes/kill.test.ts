@@ -34,7 +34,7 @@ describe.skipIf(reason !== null)("an owner of lanes that is killed", () => {
     const usage = await openClickHouse({
       url,
       lanes: LANES,
-      rows: await DatabaseLaneRows.open(store, LANES),
+      openRows: ({ lanes }) => DatabaseLaneRows.open(store, lanes),
       holder: { id: "survivor", url: null },
       folder: tmpdir(),
     });

@@ -16,7 +16,7 @@ const store = await openStore({ database_url, data_dir: tmpdir() }, CONSTRAINTS)
 const usage = await openClickHouse({
   url,
   lanes: LANES,
-  rows: await DatabaseLaneRows.open(store, LANES),
+  openRows: ({ lanes }) => DatabaseLaneRows.open(store, lanes),
   holder: { id: "killed", url: null },
   folder: tmpdir(),
 });

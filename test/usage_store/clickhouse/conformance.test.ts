@@ -18,7 +18,7 @@ if (reason === null) {
     return openClickHouse({
       url: await (await server).createDatabase(),
       lanes: LANES,
-      rows: new MemoryRows(LANES),
+      openRows: async ({ lanes }) => new MemoryRows(lanes),
       holder: { id: crypto.randomUUID(), url: null },
       folder,
       rest_ms: [0, 0],

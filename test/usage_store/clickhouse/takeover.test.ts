@@ -31,7 +31,7 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     openClickHouse({
       url,
       lanes: LANES,
-      rows,
+      openRows: async () => rows,
       holder: { id, url: null },
       folder,
       rest_ms: [0, 0],
@@ -115,6 +115,7 @@ class CutRows {
   constructor(rows: LaneRows) {
     this.rows = new Proxy(rows, {
       get: (target, name: keyof LaneRows) => {
+        if (!(name in target)) return undefined;
         return async (...given: never[]) => {
           if (this.#is_cut) throw new Error("the rows can't be reached");
           return (target[name] as (...all: never[]) => unknown)(...given);

@@ -56,6 +56,8 @@ ENGINE = MergeTree ORDER BY company_id SETTINGS ${DURABLE}`;
 
 /** What a store is. */
 export interface StoreMeta {
+  /** A UUID that no other store has. */
+  store_id: string;
   lanes: number;
   /** The key of the ids' fingerprints. */
   fingerprint_key: Uint8Array;
@@ -73,7 +75,12 @@ export async function openSchema(engine: ClickHouse, lanes: number): Promise<Sto
   if (known !== undefined) return known;
   const key = crypto.getRandomValues(new Uint8Array(16));
   // Of two processes that begin at once the token keeps one's: all of it is one insert.
-  const facts = { layout: LAYOUT, lanes: String(lanes), fingerprint_key: Buffer.from(key).toString("hex") };
+  const facts = {
+    layout: LAYOUT,
+    store_id: crypto.randomUUID(),
+    lanes: String(lanes),
+    fingerprint_key: Buffer.from(key).toString("hex"),
+  };
   const rows = Object.entries(facts).map(([name, value]) => `(${text(name)}, ${text(value)})`);
   await engine.run(`INSERT INTO usage_meta VALUES ${rows.join(", ")}`, SCHEMA_MS, {
     async_insert: 0,
@@ -92,5 +99,5 @@ async function readMeta(engine: ClickHouse): Promise<StoreMeta | undefined> {
   if (layout !== LAYOUT)
     throw new Error(`The usage store has layout ${layout}; this program knows ${LAYOUT}`);
   const fingerprint_key = new Uint8Array(Buffer.from(facts.get("fingerprint_key") ?? "", "hex"));
-  return { lanes: Number(facts.get("lanes")), fingerprint_key };
+  return { store_id: facts.get("store_id") ?? "", lanes: Number(facts.get("lanes")), fingerprint_key };
 }

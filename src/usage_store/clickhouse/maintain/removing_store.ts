@@ -19,7 +19,7 @@ export interface StoreParts {
 export class RemovingStore {
   protected readonly engine: ClickHouse;
   protected readonly removals: Removals;
-  protected readonly lanes: Lanes;
+  readonly lanes: Lanes;
   #holds = 0;
   #released = Promise.withResolvers<void>();
   #removing: Promise<unknown> = Promise.resolve();
@@ -38,7 +38,7 @@ export class RemovingStore {
     if (since_ms % HOUR_MS !== 0)
       throw new RangeError(`Cannot close before ${since_ms}: it is no whole hour`);
     if (since_ms <= this.sinceOf(company_id)) return;
-    const lane = await this.lanes.owned(company_id);
+    const lane = await this.lanes.ownedLane(company_id);
     await this.removals.close(company_id, since_ms);
     // What was admitted before is stored, or is not.
     await lane.exclusive(async () => undefined);
@@ -53,7 +53,7 @@ export class RemovingStore {
 
   async #remove(company_id: number, limit: number): Promise<number> {
     const lane = this.lanes.laneOf(company_id);
-    const owned = await this.lanes.owned(company_id);
+    const owned = await this.lanes.ownedLane(company_id);
     const portion = await this.removals.findPortion(company_id, limit);
     // A number that only removed events had must not be given again.
     if (portion !== undefined) {
