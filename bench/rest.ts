@@ -1,12 +1,9 @@
 import { Database } from "bun:sqlite";
-import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BARE_PATH } from "./bare_server.ts";
+import { startBare } from "./bare_server.ts";
 import type { Cleanup } from "./cleanup.ts";
-import { buildRequest, Connection } from "./connection.ts";
 import { repeat, runLoad } from "./load.ts";
 import { takeTurns } from "./plan.ts";
-import { startProcess } from "./processes.ts";
 import { PASSWORD } from "./service.ts";
 import type { Bench, BenchContext } from "./bench.ts";
 import { type Measured, measured } from "./stats.ts";
@@ -95,33 +92,17 @@ async function read(
   path: string,
 ): Promise<Finding[]> {
   const request = company.request("GET", path);
-  const expected = await answerTo(company.origin, request);
-  const file = join(cleanup.folder(), "answer.json");
-  writeFileSync(file, expected);
-  const bare = await startProcess(cleanup, ["bench/main.ts", "--serve-bare", file], {});
-  const bare_request = buildRequest("GET", BARE_PATH);
-  if (!Buffer.from(expected).equals(await answerTo(bare.origin, bare_request)))
-    throw new Error(`Cannot compare GET ${path}: the bare server answers other bytes`);
+  const bare = await startBare(cleanup, company.origin, { request });
 
   const common = { connections: CONNECTIONS, status: 200, seconds: plan.seconds };
   const { subject, peer } = await takeTurns(plan, {
-    peer: () => runLoad({ ...common, origin: bare.origin, requests: repeat(bare_request) }),
+    peer: () => runLoad({ ...common, origin: bare.origin, requests: repeat(bare.request) }),
     subject: () => runLoad({ ...common, origin: company.origin, requests: repeat(request) }),
   });
   await bare.stop();
-  const bytes = expected.length.toLocaleString("en-US");
-  const named = { name: `bare Elysia route of the same ${bytes} bytes`, median: peer };
+  const named = { name: bare.name, median: peer };
   const line = `${what}, ${CONNECTIONS} connections`;
   return [rateFinding(line, plan.events, { unit: "req", subject, peer: named, least: READ_GOAL })];
-}
-
-async function answerTo(origin: string, request: Uint8Array): Promise<Uint8Array> {
-  const connection = await Connection.open(origin);
-  try {
-    return (await connection.send(request)).body;
-  } finally {
-    connection.close();
-  }
 }
 
 /** Repeats a call for some time, a number of them at once. */
