@@ -120,6 +120,8 @@ export interface LiveLimits {
   forget(keys: readonly string[]): void;
   /** The units held at an instant, exact. */
   heldAt(now_ms: number, scope: HeldScope): Decimal;
+  /** Whether units of a feature are held at an instant. */
+  isHeld(now_ms: number, feature: Pick<Hold, "company_id" | "feature_id">): boolean;
   /** How many holds a company has, ended ones too until they are removed. */
   count(company_id: number): number;
   find(company_id: number, reservation_id: string): Hold | undefined;

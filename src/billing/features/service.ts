@@ -12,6 +12,7 @@ import { findMeter } from "../meters/queries.ts";
 import { canBeLimited } from "./entitlement_rules.ts";
 import { CreateFeature, Feature, ListFeatures, UpdateFeature } from "./model.ts";
 import * as queries from "./queries.ts";
+import { refuseReserved, reservedError } from "./reserved.ts";
 
 /** Lists the company's features by id; whole when no page is asked for. */
 export const listFeatures = operation({
@@ -46,8 +47,9 @@ export const createFeature = operation({
 });
 
 /**
- * Replaces a feature's name, and what else is given. Its kind and its meter are frozen once a billing model or a
- * subscription has an entitlement to it. Errors: not_found, invalid, conflict.
+ * Replaces a feature's name, and what else is given. Its kind and its meter are frozen while a billing model, an add-on or
+ * a subscription has an entitlement to it, an alert names it, or units of it are reserved. Errors: not_found, invalid,
+ * conflict.
  */
 export const updateFeature = operation({
   name: "update_feature",
@@ -62,7 +64,9 @@ export const updateFeature = operation({
         meter_id: meter_id === undefined ? before.meter_id : meter_id,
       };
       if (counting.kind !== before.kind || counting.meter_id !== before.meter_id) {
-        await refuseNamed(tx, before, `Cannot change the kind or the meter of feature ${id}`);
+        const action = `Cannot change the kind or the meter of feature ${id}`;
+        await refuseNamed(tx, before, action);
+        refuseReserved(ctx, id, action);
         await checkMeter(tx, counting);
       }
       const fields = { name, description: description ?? before.description, ...counting };
@@ -97,9 +101,8 @@ async function deleteUnreserved(tx: Tx, id: number): Promise<void> {
     await queries.deleteFeature(tx, id);
   } catch (error) {
     if (!isReferenced(error)) throw error;
-    const message = `Cannot delete feature ${id}: units of it are reserved; free them, or wait for their end`;
     // Without its cause, which the store would read as its own error.
-    throw new AppError("conflict", message);
+    throw reservedError(id, `Cannot delete feature ${id}`);
   }
 }
 

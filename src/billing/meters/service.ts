@@ -17,6 +17,7 @@ import { listModelsEntitling, listModelsNaming, shownModel } from "../billing_mo
 import { canBeLimited } from "../features/entitlement_rules.ts";
 import { findAlertNaming } from "../features/alert_queries.ts";
 import { findEntitledSubscription, listFeaturesOf } from "../features/queries.ts";
+import { refuseReserved } from "../features/reserved.ts";
 import { isModelUsed } from "../billing_model_changes/model_use.ts";
 import { LIMITS } from "../limits.ts";
 import { findSimulationNaming } from "../simulations/queries.ts";
@@ -63,8 +64,8 @@ export const createMeter = operation({
 
 /**
  * Replaces a meter's name, and what else is given. What it counts is frozen once a billing model that was used, or an
- * add-on that was booked, names it, and while a simulation counts by it; one that a feature or an alert counts by keeps
- * an aggregation that has a total.
+ * add-on that was booked, names it, while there are entitlements to a feature that names it or units of that are reserved,
+ * and while a simulation counts by it; one that a feature or an alert counts by keeps an aggregation that has a total.
  * Errors: not_found, invalid, conflict.
  */
 export const updateMeter = operation({
@@ -79,6 +80,8 @@ export const updateMeter = operation({
       const counting = mergeCounting(before, code ?? before.code, { aggregation, ...input });
       if (!isDeepStrictEqual({ ...before, ...counting }, before)) {
         await refuseUsed(tx, id);
+        for (const feature of await listFeaturesOf(tx, id))
+          refuseReserved(ctx, feature.id, `Cannot change what meter ${id} counts`);
         await refuseSimulated(tx, id);
       }
       const removed = before.group_keys.filter((key) => !counting.group_keys.includes(key));

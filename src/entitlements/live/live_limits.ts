@@ -108,6 +108,10 @@ export class ProcessLimits implements LiveLimits {
     return this.#holds.heldAt(now_ms, scope);
   }
 
+  isHeld(now_ms: number, feature: Pick<Hold, "company_id" | "feature_id">): boolean {
+    return this.#holds.isHeld(now_ms, feature);
+  }
+
   count(company_id: number): number {
     return this.#holds.count(company_id);
   }

@@ -70,3 +70,19 @@ test("rows of an import settle reservations, and are refused under those of anot
   expect((await company.send(mine.external, { id: kept, usage: 6 })).status).toBe(201);
   expect(await left(mine)).toEqual({ used: "9", reserved: "0", remaining: "991" });
 });
+
+test("a row and an event under one reservation, sent at once, settle it once", async () => {
+  limits.clock.set("2026-03-10T12:00:00Z");
+  const company = await limits.addLimited();
+  const { external } = await company.entitle(MONTHLY);
+  const { body } = await company.check(external, { units: 5, reserve_s: 60 });
+  const { id } = body.data.reservation;
+  const at = "2026-03-10T11:00:00Z";
+  const [imported, sent] = await Promise.all([
+    importRows(company, [[id, external, at, "3"]]),
+    company.send(external, { id, usage: 3, timestamp: Date.parse(at) }),
+  ]);
+  expect([sent.status, imported.rejected]).toEqual([201, 0]);
+  expect(imported.accepted + sent.body.data.accepted).toBe(1);
+  expect((await company.check(external)).body.data).toMatchObject({ used: "3", reserved: "0" });
+});

@@ -90,22 +90,63 @@ describe("reservations", () => {
     expect(await rows()).not.toContain(ended);
   });
 
-  test("keep their feature, which nothing else names any more, until they end", async () => {
+  test("keep their feature, its kind and its meter, until they end, though nothing else names it", async () => {
     const { api } = company;
-    const feature = (await api("POST", "/features", { code: "held", name: "Held", kind: "limit" })).body.data;
+    const meter = { code: "held", name: "Held", aggregation: "sum" };
+    const meter_id = (await api("POST", "/meters", meter)).body.data.id;
+    const held = { code: "held", name: "Held", kind: "limit", meter_id };
+    const feature = (await api("POST", "/features", held)).body.data;
     const { external, id } = await company.entitle();
     const path = `/subscriptions/${id}/entitlements/held`;
     await api("PUT", path, { limit: 10, window: "month" });
     const asked = { feature: "held", units: 2, reserve_s: 60 };
     const { reservation } = (await company.check(external, asked)).body.data;
     expect((await api("DELETE", path)).status).toBe(200);
-    const refused = await api("DELETE", `/features/${feature.id}`);
-    expect([refused.status, refused.body.error]).toEqual([
-      409,
-      `Cannot delete feature ${feature.id}: units of it are reserved; free them, or wait for their end`,
-    ]);
+    const changes: [method: string, path: string, body: Json, what: string][] = [
+      ["DELETE", `/features/${feature.id}`, undefined, `delete feature ${feature.id}`],
+      ["PUT", `/features/${feature.id}`, { kind: "switch", meter_id: null }, "change the kind or the meter"],
+      ["PUT", `/features/${feature.id}`, { meter_id: company.meter_id }, "change the kind or the meter"],
+      [
+        "PUT",
+        `/meters/${meter_id}`,
+        { value: [{ key: "metadata:n" }] },
+        `change what meter ${meter_id} counts`,
+      ],
+    ];
+    for (const [method, place, change, what] of changes) {
+      const { status, body } = await api(method, place, change && { name: "Held", ...change });
+      expect([method, place, status]).toEqual([method, place, 409]);
+      expect(body.error).toStartWith(`Cannot ${what}`);
+      expect(body.error).toEndWith(
+        `: units of feature ${feature.id} are reserved; free them, or wait for their end`,
+      );
+    }
+    expect((await api("PUT", `/features/${feature.id}`, { name: "Named" })).status).toBe(200);
     expect((await api("DELETE", `/usage/reservations/${reservation.id}`)).status).toBe(200);
-    expect((await api("DELETE", `/features/${feature.id}`)).status).toBe(200);
+    for (const [method, place, change] of changes.toReversed())
+      expect((await api(method, place, change && { name: "Held", ...change })).status).toBe(200);
+  });
+
+  test("that have ended keep the kind of their feature no more, and go on being units of nothing", async () => {
+    const { api } = company;
+    const feature = (await api("POST", "/features", { code: "lent", name: "Lent", kind: "limit" })).body.data;
+    const { external, id } = await company.entitle();
+    const path = `/subscriptions/${id}/entitlements/lent`;
+    await api("PUT", path, { limit: 10, window: "month" });
+    const { reservation } = (await company.check(external, { feature: "lent", units: 2, reserve_s: 60 })).body
+      .data;
+    await api("DELETE", path);
+    const change = { name: "Lent", kind: "switch" };
+    limits.clock.set("2026-03-10T12:00:59.999Z");
+    expect((await api("PUT", `/features/${feature.id}`, change)).status).toBe(409);
+    limits.clock.set("2026-03-10T12:01:00Z");
+    expect((await api("PUT", `/features/${feature.id}`, change)).status).toBe(200);
+    expect((await company.send(external, { id: reservation.id, usage: 2 })).status).toBe(201);
+    await api("PUT", path, {});
+    expect((await company.check(external, { feature: "lent" })).body.data).toMatchObject({
+      allowed: true,
+      reserved: null,
+    });
   });
 
   test("of another subscription refuse an event, alone and in a batch, and store nothing", async () => {
