@@ -16,10 +16,12 @@ import { openProgress } from "./progress.ts";
 export const restore: Command = {
   name: "restore",
   summary: "Restore a point of a backup into an empty place",
-  help: `Usage: ${PROGRAM} restore POINT --to FOLDER [--to postgres://…] [--until INSTANT] [OPTIONS]
+  help: `Usage: ${PROGRAM} restore POINT --to FOLDER [--to postgres://… [--to https://…]] [--until INSTANT] [OPTIONS]
 
 POINT is an instant as \`backup list\` shows it, or latest. FOLDER becomes a data directory and must be empty. With a
 postgres:// address, records go into that empty database in place of SQLite in the folder; either comes from either.
+With an address of ClickHouse beside it (https://user:pw@host:8443/db), usage goes into that empty database, in as many
+lanes as USAGE_LANES says, and is compared there with the backup: events by month, sums by hour, 200 bills.
 
 Every object is checked before it is used, and a server refuses a folder whose restore was cut off. Debits wait after
 a restore: those that were sent after the point are unknown. Compare with the bank, then say \`collections resume\`.
@@ -66,8 +68,9 @@ a restore: those that were sent after the point are unknown. Compare with the ba
     } finally {
       progress.end();
     }
-    const database = place.database_url === null ? "" : " and DATABASE_URL to that database";
-    console.log(`Start the server with DATA_DIR=${place.data_dir}${database}.`);
+    const database = place.database_url === null ? "" : ", DATABASE_URL to that database";
+    const usage = place.usage_url === null ? "" : ", USAGE_URL to that of usage";
+    console.log(`Start the server with DATA_DIR=${place.data_dir}${database}${usage}.`);
     console.log("Debits are held: compare them with the bank, then say `collections resume`.");
   },
 };
@@ -96,7 +99,9 @@ export function identityOf(words: Arguments): string | null {
   return path === undefined ? null : identityIn(readFileSync(path, "utf8"), path);
 }
 
-function describe({ rows, events, documents, duration_ms }: Restored): string {
+function describe({ rows, events, documents, duration_ms, proof }: Restored): string {
   const seconds = (duration_ms / 1_000).toFixed(1);
-  return `Restored in ${seconds} s: ${rows} rows, ${events} events, ${documents} documents`;
+  const restored = `Restored in ${seconds} s: ${rows} rows, ${events} events, ${documents} documents`;
+  if (proof === undefined) return restored;
+  return `${restored}\nProved in ClickHouse: events by company and month, ${proof.hours} sums by hour, ${proof.bills} bills`;
 }

@@ -49,7 +49,9 @@ test("a point has each content once, and is restored as files that need no bucke
   const data_dir = join(folder, "restored");
   const needs = restoreNeeds(service.deps.config, Temporal.Now.instant());
   const point = await openPoint(openTarget(url), "latest", null);
-  expect(await restorePoint(point, { data_dir, database_url: null }, needs)).toMatchObject({ documents: 2 });
+  expect(await restorePoint(point, { data_dir, database_url: null, usage_url: null }, needs)).toMatchObject({
+    documents: 2,
+  });
   for (const one of stored) {
     const path = join(data_dir, "documents", String(service.company_id), one.slice(0, 2), one);
     expect(sha256(readFileSync(path))).toBe(one);

@@ -305,7 +305,7 @@ test("after a restore of an older point all are erased again", async () => {
   const later = { id: 9_999, company_id: 9_999, subjects: [{ kind: "user" as const, id: 1 }] };
   await restorePoint(
     await openPoint(target, "latest", null),
-    { data_dir, database_url: null },
+    { data_dir, database_url: null, usage_url: null },
     {
       ...restoreNeeds({ usage_memory_limit: "512MB" }, now),
       erased: [{ id: 9_999, company_id: 9_999, ids: "" }],

@@ -8,14 +8,16 @@ import type { Constraints } from "../../store/constraints.ts";
 import { type AnyTable, copyRows } from "../../store/copy_rows.ts";
 import { openPostgres } from "../../store/postgres.ts";
 import { openSqlite } from "../../store/sqlite.ts";
+import { openExaminedStore } from "../../usage_store/clickhouse/maintain/examine_store.ts";
 import type { EngineLimits } from "../../usage_store/duckdb/engine/database.ts";
-import { loadSegments } from "../../usage_store/duckdb/maintain/load_segments.ts";
 import { LIMITS } from "../limits.ts";
 import type { ErasedIds } from "../erased_ids.ts";
 import type { ErasedPeople } from "../../people/queries.ts";
 import type { Manifest } from "../manifest.ts";
 import { claimPlace, completePlace, type Place } from "./place.ts";
 import type { Point } from "./point.ts";
+import { type Proved, proveRestored } from "../verify/prove_restored.ts";
+import { LANES, restoreUsage } from "./restore_usage.ts";
 import { reviveRows } from "./revive_rows.ts";
 
 /** Progress is told of each so many rows, and documents. */
@@ -36,6 +38,8 @@ export interface RestoreOptions {
   readonly erased?: readonly ErasedIds[];
   /** Erasures of people that are beside the points: they are done again. */
   readonly erased_people?: readonly ErasedPeople[];
+  /** How many lanes a usage store in ClickHouse gets. */
+  readonly lanes?: number;
   /** Called with what is being done, in a few words. */
   readonly onProgress?: (text: string) => void;
 }
@@ -46,7 +50,14 @@ export interface Restored {
   readonly events: number;
   readonly documents: number;
   readonly duration_ms: number;
+  /** What was compared with the backup: where usage went to ClickHouse. */
+  readonly proof?: Proof;
 }
+
+type Proof = Pick<Proved, "hours" | "bills">;
+
+/** The bills that are proved of what was restored. */
+const DRAWN = { bills: 200, seed: 1 };
 
 /**
  * Restores a point into an empty place. Every object is checked before it is used; the place is marked as incomplete
@@ -63,12 +74,37 @@ export async function restorePoint(given: Point, place: Place, options: RestoreO
   const { documents = manifest.documents } = options;
   await restoreDocuments(point, documents, place.data_dir, tell);
   tell(`usage: ${manifest.events} events`);
-  const events = await restoreUsage(point, place.data_dir, scratch, options);
+  const events = await restoreUsage(point, place, scratch, options);
   const rows = await restoreRows(point, place, scratch, options);
+  const proof = place.usage_url === null ? undefined : await prove(manifest, place, options);
   rmSync(scratch, { recursive: true });
   makePrivate(place.data_dir);
   await completePlace(place);
-  return { rows, events, documents: documents.length, duration_ms: Math.round(performance.now() - started) };
+  const duration_ms = Math.round(performance.now() - started);
+  return { rows, events, documents: documents.length, duration_ms, ...(proof && { proof }) };
+}
+
+/**
+ * Proves what another engine than the backup's holds, before a server may use it.
+ * Errors: throws what differs.
+ */
+async function prove(
+  manifest: Manifest,
+  { database_url, usage_url }: Place,
+  options: RestoreOptions,
+): Promise<Proof> {
+  if (database_url === null || usage_url === null) throw new TypeError("There is no other engine to look at");
+  const store = await openPostgres(database_url, options.constraints);
+  const usage = await openExaminedStore(usage_url);
+  try {
+    const { problems, ...proof } = await proveRestored(manifest, { store, usage }, { ...options, ...DRAWN });
+    if (problems.length > 0)
+      throw new Error(`What was restored is not what was backed up: ${problems.join("; ")}`);
+    return proof;
+  } finally {
+    await usage.close();
+    await store.close();
+  }
 }
 
 async function restoreDocuments(
@@ -95,44 +131,15 @@ async function restoreDocuments(
   for (const folder of folders) await syncPath(folder);
 }
 
-/** Errors: throws where other events come out than the point has. */
-async function restoreUsage(
-  point: Point,
-  data_dir: string,
-  scratch: string,
-  { engine }: RestoreOptions,
-): Promise<number> {
-  const { manifest } = point;
-  const files: { path: string; events: number }[] = [];
-  for (const batch of chunks([...manifest.segments.entries()], LIMITS.fetch_at_once)) {
-    await Promise.all(
-      batch.map(async ([i, segment]) => {
-        const path = join(scratch, `${i}.parquet`);
-        files.push({ path, events: segment.events });
-        await point.fetch(segment, path);
-      }),
-    );
-  }
-  const path = join(data_dir, "usage.duckdb");
-  const kept = manifest.kept && { path: join(scratch, "kept.parquet"), since: manifest.kept.since };
-  if (manifest.kept && kept) await point.fetch(manifest.kept, kept.path);
-  const events = await loadSegments(path, files, { ...engine, last_seq: manifest.last_seq, kept });
-  if (events > manifest.events || (events < manifest.events && point.is_cut !== true)) {
-    throw new Error(`The segments of usage hold ${events} events; the manifest says ${manifest.events}`);
-  }
-  for (const file of [...files, ...(kept ? [kept] : [])]) rmSync(file.path);
-  await syncPath(path);
-  return events;
-}
-
 async function restoreRows(
   point: Point,
-  { data_dir, database_url }: Place,
+  { data_dir, database_url, usage_url }: Place,
   scratch: string,
   {
     tables,
     constraints,
     now,
+    lanes = LANES,
     erased = [],
     erased_people = [],
     onProgress: tell = () => undefined,
@@ -148,7 +155,14 @@ async function restoreRows(
   if (problems.length > 0) throw new Error(`${manifest.rows.name} is damaged: ${problems.join("; ")}`);
   const store = await openSqlite(path, constraints);
   try {
-    const revival = { tables, last_seq: manifest.last_seq, point: manifest.instant, erased, erased_people };
+    const revival = {
+      tables,
+      last_seq: manifest.last_seq,
+      point: manifest.instant,
+      lanes: usage_url === null ? 0 : lanes,
+      erased,
+      erased_people,
+    };
     await store.tx((q) => reviveRows(q, now, revival));
     if (database_url !== null) {
       const target = await openPostgres(database_url, constraints);

@@ -6,6 +6,7 @@ import { moveDocumentsHere } from "../../loans/documents/queries.ts";
 import { isKeyed, lastKey, raiseKey } from "../../store/key_sequences.ts";
 import type { Queries } from "../../store/store.ts";
 import { type ErasedIds, repeatAllErasures } from "../../usage/erasures/queries.ts";
+import { resetLanes } from "../../usage/lanes/reset_lanes.ts";
 import { resetLink } from "../../usage/store_link/queries.ts";
 
 /** Records that were made after the point are lost, and their ids must not come again: others may know them. */
@@ -18,6 +19,8 @@ export interface Revival {
   readonly tables: readonly AnyTable[];
   /** The number of the last event of the point. */
   readonly last_seq: number;
+  /** How many lanes its usage store has; 0: it is none that has lanes. */
+  readonly lanes: number;
   /** When the point was taken, for messages. */
   readonly point: string;
   /** Ids of erased events that are beside the points. */
@@ -33,7 +36,7 @@ export interface Revival {
 export async function reviveRows(
   q: Queries,
   now: Temporal.Instant,
-  { tables, last_seq, point, erased, erased_people }: Revival,
+  { tables, last_seq, lanes, point, erased, erased_people }: Revival,
 ): Promise<void> {
   for (const table of tables) {
     const own = q.use(table);
@@ -46,4 +49,5 @@ export async function reviveRows(
   await repeatAllErasures(q, now, erased);
   await repeatPersonErasures(q, now, erased_people);
   await resetLink(q, now, { database_id: crypto.randomUUID(), last_seq });
+  await resetLanes(q, now, { lanes, last_seq });
 }

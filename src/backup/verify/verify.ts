@@ -1,13 +1,11 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { findUnproved } from "../../billing/proof/find_unproved.ts";
-import { drawBills } from "../../billing/proof/queries.ts";
 import { drawing } from "../../billing/proof/rules.ts";
 import { openSqlite } from "../../store/sqlite.ts";
 import { openExamined } from "../../usage_store/duckdb/maintain/examine_file.ts";
 import { LIMITS } from "../limits.ts";
 import type { Point } from "../restore/point.ts";
-import type { Manifest } from "../manifest.ts";
+import { proveRestored } from "./prove_restored.ts";
 import type { VerifyReport } from "./report.ts";
 import { restorePoint, type RestoreOptions } from "../restore/restore.ts";
 
@@ -45,7 +43,7 @@ export async function verifyPoint(point: Point, options: VerifyOptions): Promise
   };
   rmSync(scratch, { recursive: true, force: true });
   try {
-    const place = { data_dir: scratch, database_url: null };
+    const place = { data_dir: scratch, database_url: null, usage_url: null };
     const { duration_ms, ...counts } = await restorePoint(point, place, { ...options, documents });
     Object.assign(report, counts, { restore_ms: duration_ms });
     Object.assign(report, await examine(point, options, problems));
@@ -60,50 +58,22 @@ export async function verifyPoint(point: Point, options: VerifyOptions): Promise
 /** Compares what was restored with itself and with the manifest; adds to `problems`. */
 async function examine(
   point: Point,
-  { scratch, engine, constraints, bills: wanted, seed, now, onProgress }: VerifyOptions,
+  { scratch, engine, constraints, ...options }: VerifyOptions,
   problems: string[],
 ): Promise<Pick<VerifyReport, "hours" | "bills" | "bills_unproved">> {
   const usage = await openExamined(join(scratch, "usage.duckdb"), engine);
   try {
-    onProgress?.("sums by hour");
-    const { hours, different } = await usage.check();
-    problems.push(...differingMonths(point.manifest.digests, await usage.digests()));
-    if (different > 0)
-      problems.push(`Usage: ${different} of ${hours} sums by hour are not those of their events`);
     const store = await openSqlite(join(scratch, "meterhouse.sqlite"), constraints);
     try {
-      const bills = await drawBills(store.read, {}, wanted, drawing(seed));
-      onProgress?.(`bills: ${bills.length}`);
-      const config = { usage_query_timeout_ms: LIMITS.verify_query_ms };
-      const unproved = await findUnproved({ store, usage, config, now }, bills);
-      for (const bill of unproved) {
-        const [first] = bill.differences;
-        problems.push(
-          `Bill ${bill.billing_record_id} of company ${bill.company_id} is not proved: ${first?.path} should be ${first?.expected}, is ${first?.actual}`,
-        );
-      }
-      return { hours, bills: bills.length, bills_unproved: unproved.length };
+      const { problems: found, ...proved } = await proveRestored(point.manifest, { store, usage }, options);
+      problems.push(...found);
+      return proved;
     } finally {
       await store.close();
     }
   } finally {
-    usage.close();
+    await usage.close();
   }
-}
-
-type Months = Manifest["digests"];
-
-/** The months whose events are not those of the manifest. */
-function differingMonths(expected: Months, found: Months): string[] {
-  const keyOf = ({ company_id, month }: Months[number]) => `company ${company_id}, ${month}`;
-  const textOf = (one: Months[number] | undefined) =>
-    one === undefined ? "none" : `${one.events} of ${one.units} units (${one.digest})`;
-  const [wanted, there] = [expected, found].map((all) => new Map(all.map((one) => [keyOf(one), one])));
-  const keys = new Set([...(wanted?.keys() ?? []), ...(there?.keys() ?? [])]);
-  return [...keys].flatMap((key) => {
-    const [want, have] = [textOf(wanted?.get(key)), textOf(there?.get(key))];
-    return want === have ? [] : [`Usage of ${key}: the manifest says ${want}, there are ${have}`];
-  });
 }
 
 /** So many of a list, each as likely as any other. */

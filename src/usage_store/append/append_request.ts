@@ -61,7 +61,8 @@ export function fingerprint(hash: SipHash, company_id: number, words: Uint32Arra
 /** Usages below this are whole numbers of millionths within 2^53, to which a double times a million rounds. */
 const SMALL = 1e9;
 
-function setUsage(words: Uint32Array, at: number, usage: string): void {
+/** Writes a usage as two words. */
+export function setUsage(words: Uint32Array, at: number, usage: string): void {
   const value = Number(usage);
   if (Math.abs(value) < SMALL) {
     const millionths = Math.round(value * 1e6);

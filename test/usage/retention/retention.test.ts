@@ -254,7 +254,7 @@ test("a backup holds the kept sums, and what is restored has the same line, bill
     scratch: join(folder, "scratch"),
   });
   expect(report.problems).toEqual([]);
-  const place = { data_dir: join(folder, "restored"), database_url: null };
+  const place = { data_dir: join(folder, "restored"), database_url: null, usage_url: null };
   await restorePoint(point, place, needs);
   const restored = await openDuckDb({ path: join(place.data_dir, "usage.duckdb") });
   const question = {

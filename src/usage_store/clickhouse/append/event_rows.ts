@@ -1,4 +1,4 @@
-import { type AppendRequest, USAGE, WORDS } from "../../append/append_request.ts";
+import { USAGE, WORDS } from "../../append/append_request.ts";
 import type { AppendDecision } from "../../append/deduplicate.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
 import { storedMetadata } from "./stored_metadata.ts";
@@ -13,8 +13,26 @@ const MAX_LENGTH_BYTES = 5;
 export const VOID = 0;
 export const MARK = 1;
 
+/** An event of a commit. */
+export interface EventRow {
+  lane: number;
+  company_id: number;
+  subscription_id: number;
+  /** Unix ms. */
+  timestamp: number;
+  /** Canonical JSON, or none. */
+  metadata: string | null;
+  /** Unix ms. */
+  created_at: number;
+  /** The commit's. */
+  seq: number;
+  /** The words of an event as `AppendRequest` has them, and where these begin. */
+  words: Uint32Array;
+  at: number;
+}
+
 /** Rows that are written one after the other. */
-class RowWriter {
+export class RowWriter {
   #bytes: Uint8Array<ArrayBuffer>;
   #view: DataView<ArrayBuffer>;
   #at = 0;
@@ -60,6 +78,37 @@ class RowWriter {
     this.#at += written;
   }
 
+  /** Writes an event. */
+  event({
+    lane,
+    company_id,
+    subscription_id,
+    timestamp,
+    metadata,
+    created_at,
+    seq,
+    words,
+    at,
+  }: EventRow): void {
+    const stored = storedMetadata(metadata);
+    this.reserve(stored.length);
+    this.byte(lane);
+    this.word(company_id);
+    this.word(subscription_id);
+    this.long(timestamp);
+    for (let i = 0; i < 4; i++) this.word(words[at + i] ?? 0);
+    this.word(words[at + USAGE] ?? 0);
+    this.word(words[at + USAGE + 1] ?? 0);
+    this.text(stored);
+    this.long(created_at);
+    this.long(seq);
+  }
+
+  /** How many bytes were written. */
+  get size(): number {
+    return this.#at;
+  }
+
   taken(): Uint8Array {
     return this.#bytes.subarray(0, this.#at);
   }
@@ -68,33 +117,17 @@ class RowWriter {
 /** The rows of the new events of all decisions. */
 export function encodeEvents(decisions: readonly AppendDecision[], lane: number, seq: number): Uint8Array {
   const writer = new RowWriter(2 ** 16);
-  for (const { request, fresh } of decisions)
-    for (const position of fresh) encodeEvent(writer, request, position, lane, seq);
+  for (const { request, fresh } of decisions) {
+    const { company_id, events, words, created_at } = request;
+    for (const position of fresh) {
+      const event = events[position];
+      if (event === undefined) throw new RangeError(`A request has no event ${position}`);
+      const { subscription_id, timestamp, metadata } = event;
+      const at = position * WORDS;
+      writer.event({ lane, company_id, subscription_id, timestamp, metadata, created_at, seq, words, at });
+    }
+  }
   return writer.taken();
-}
-
-function encodeEvent(
-  writer: RowWriter,
-  { company_id, events, words, created_at }: AppendRequest,
-  position: number,
-  lane: number,
-  seq: number,
-): void {
-  const event = events[position];
-  if (event === undefined) throw new RangeError(`A request has no event ${position}`);
-  const metadata = storedMetadata(event.metadata);
-  writer.reserve(metadata.length);
-  writer.byte(lane);
-  writer.word(company_id);
-  writer.word(event.subscription_id);
-  writer.long(event.timestamp);
-  const at = position * WORDS;
-  for (let i = 0; i < 4; i++) writer.word(words[at + i] ?? 0);
-  writer.word(words[at + USAGE] ?? 0);
-  writer.word(words[at + USAGE + 1] ?? 0);
-  writer.text(metadata);
-  writer.long(created_at);
-  writer.long(seq);
 }
 
 /** The row of a commit of no events. */

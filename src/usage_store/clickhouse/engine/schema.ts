@@ -1,3 +1,4 @@
+import { unmendable } from "../../../core/exit_codes.ts";
 import type { ClickHouse } from "./engine.ts";
 import { asText, text } from "./sql.ts";
 
@@ -65,14 +66,39 @@ export interface StoreMeta {
 
 /**
  * Makes the tables where there are none, and reads what the store is. `lanes` counts only when they are made.
- * Errors: throws where another layout is stored.
+ * Errors: throws where another layout is stored,
+ * or a restore was cut off.
  */
 export async function openSchema(engine: ClickHouse, lanes: number): Promise<StoreMeta> {
-  if (!Number.isInteger(lanes) || lanes < 1 || lanes > MAX_LANES)
-    throw new RangeError(`A store has 1 to ${MAX_LANES} lanes, not ${lanes}`);
-  for (const table of [META, EVENTS, KEPT_HOURS, KEPT_SINCE]) await engine.run(table, SCHEMA_MS);
+  await makeTables(engine);
   const known = await readMeta(engine);
   if (known !== undefined) return known;
+  const [is_used = []] = await engine.ask("SELECT 1 FROM usage_events LIMIT 1", { timeout_ms: SCHEMA_MS });
+  const meanwhile = await readMeta(engine);
+  if (meanwhile !== undefined) return meanwhile;
+  if (is_used.length > 0)
+    throw unmendable("A restore into the usage store was cut off: restore into an empty database");
+  return recordFacts(engine, lanes);
+}
+
+/** Makes the tables where there are none; without its facts the store is not used. */
+export async function makeTables(engine: ClickHouse): Promise<void> {
+  for (const table of [META, EVENTS, KEPT_HOURS, KEPT_SINCE]) await engine.run(table, SCHEMA_MS);
+}
+
+/** The names of those of the store's tables that the database has. */
+export async function listTables(engine: ClickHouse): Promise<string[]> {
+  const rows = await engine.ask(
+    "SELECT name FROM system.tables WHERE database = currentDatabase() AND name LIKE 'usage\\_%' ORDER BY name",
+    { timeout_ms: SCHEMA_MS },
+  );
+  return rows.map(([name]) => asText(name));
+}
+
+/** Writes down what the store is, from when on it is used. Errors: throws for a number of lanes that there can't be. */
+export async function recordFacts(engine: ClickHouse, lanes: number): Promise<StoreMeta> {
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > MAX_LANES)
+    throw new RangeError(`A store has 1 to ${MAX_LANES} lanes, not ${lanes}`);
   const key = crypto.getRandomValues(new Uint8Array(16));
   // Of two processes that begin at once the token keeps one's: all of it is one insert.
   const facts = {

@@ -64,7 +64,7 @@ export class Removals {
   }
 
   async close(company_id: number, since_ms: number): Promise<void> {
-    await this.#record(company_id, { ...(this.rangeOf(company_id) ?? NOTHING), since_ms });
+    await this.record(company_id, { ...(this.rangeOf(company_id) ?? NOTHING), since_ms });
   }
 
   /** The oldest whole hours with about `limit` events before the company's begin; undefined where there are none. */
@@ -115,7 +115,7 @@ export class Removals {
       { timeout_ms: REMOVAL_MS },
     );
     const { first_ms } = this.rangeOf(company_id) ?? NOTHING;
-    await this.#record(company_id, {
+    await this.record(company_id, {
       since_ms: this.sinceOf(company_id),
       removed_ms: until_ms,
       first_ms: Math.min(first_ms, asNumber(first)),
@@ -142,7 +142,8 @@ export class Removals {
       .toSorted((a, b) => a.company_id - b.company_id);
   }
 
-  async #record(company_id: number, removed: RemovedRange): Promise<void> {
+  /** Writes down where the events of a company begin, and what was removed of them. */
+  async record(company_id: number, removed: RemovedRange): Promise<void> {
     const { since_ms, removed_ms, first_ms, last_ms } = removed;
     const values = [company_id, since_ms, removed_ms, first_ms, last_ms].map(integer).join(", ");
     await this.#engine.run(`INSERT INTO usage_kept_since VALUES (${values})`, REMOVAL_MS, DURABLE);

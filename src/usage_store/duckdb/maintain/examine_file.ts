@@ -1,22 +1,14 @@
-import type { SumsCheck, UsageStore } from "../../port.ts";
+import type { ExaminedUsage } from "../../examined_usage.ts";
 import { checkSums } from "./check_sums.ts";
 import { readSince } from "./removal.ts";
 import { type EngineLimits, openDatabase } from "../engine/database.ts";
 import { monthDigests } from "../query/month_digests.ts";
-import type { MonthDigest } from "../../port.ts";
 import { measure } from "../query/measure.ts";
 import { totals } from "../query/totals.ts";
 
-/** A usage store's file that nobody uses, with what proves its events: without the index, which takes memory. */
-export interface ExaminedUsage extends Pick<UsageStore, "totals" | "measure" | "sinceOf"> {
-  /** Compares the sums by hour of all companies with their events. */
-  check(): Promise<SumsCheck>;
-  /** The digests of all events, by company and month. */
-  digests(): Promise<MonthDigest[]>;
-  close(): void;
-}
-
-/** Opens a file to examine it. Errors: as `openDatabase`. */
+/**
+ * Opens a file that nobody uses to examine it: without the index, which takes memory. Errors: as `openDatabase`.
+ */
 export async function openExamined(path: string, limits: EngineLimits): Promise<ExaminedUsage> {
   const database = await openDatabase(path, limits);
   const connection = await database.instance.connect();
@@ -28,7 +20,7 @@ export async function openExamined(path: string, limits: EngineLimits): Promise<
     measure: (query) => measure(connection, query),
     check: () => checkSums(connection, null),
     digests: () => monthDigests(connection, Number.MAX_SAFE_INTEGER),
-    close() {
+    async close() {
       connection.closeSync();
       database.close();
     },
