@@ -6,10 +6,10 @@ import { CONSTRAINTS, TABLES } from "./schema.ts";
 
 /** What restoring needs to know of all families and of this machine. */
 export function restoreNeeds(
-  { usage_memory_limit }: Pick<Config, "usage_memory_limit">,
+  { usage_memory_limit, usage_lanes }: Pick<Config, "usage_memory_limit" | "usage_lanes">,
   now: Temporal.Instant,
-): Pick<RestoreOptions, "tables" | "constraints" | "engine" | "now"> {
+): Pick<RestoreOptions, "tables" | "constraints" | "engine" | "lanes" | "now"> {
   const tables: AnyTable[] = Object.values(TABLES);
   const engine = { threads: 2, memory_limit: usage_memory_limit ?? defaultUsageMemory() };
-  return { tables, constraints: CONSTRAINTS, engine, now };
+  return { tables, constraints: CONSTRAINTS, engine, lanes: usage_lanes, now };
 }

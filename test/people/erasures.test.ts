@@ -307,7 +307,7 @@ test("after a restore of an older point all are erased again", async () => {
     await openPoint(target, "latest", null),
     { data_dir, database_url: null, usage_url: null },
     {
-      ...restoreNeeds({ usage_memory_limit: "512MB" }, now),
+      ...restoreNeeds({ usage_memory_limit: "512MB", usage_lanes: 8 }, now),
       erased: [{ id: 9_999, company_id: 9_999, ids: "" }],
       erased_people: [...erased_people, later],
     },

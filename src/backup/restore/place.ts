@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { wrongWords } from "../../core/exit_codes.ts";
+import { clickHouseUrl } from "../../core/setting_values.ts";
 import { RESTORE_MARKER, unfinishedRestore } from "../../core/restore_marker.ts";
 import { syncPath } from "../../core/sync_path.ts";
 import { assertEmptyStore } from "../../usage_store/clickhouse/maintain/load_store.ts";
@@ -40,13 +41,15 @@ export function readPlace(values: readonly string[]): Place {
   } = found;
   if (usage_url !== null && database_url === null)
     throw wrongWords("--to takes an address of ClickHouse only beside a postgres:// address");
-  if (usage_url !== null && !isClickHouse(usage_url))
-    throw wrongWords("--to takes an address of ClickHouse with its database: https://user:pw@host:8443/db");
-  return { data_dir: resolve(data_dir), database_url, usage_url };
+  return { data_dir: resolve(data_dir), database_url, usage_url: usage_url && readUsageUrl(usage_url) };
 }
 
-function isClickHouse(url: string): boolean {
-  return URL.canParse(url) && /^\/\w+$/.test(new URL(url).pathname);
+function readUsageUrl(value: string): string {
+  try {
+    return clickHouseUrl(value);
+  } catch (error) {
+    throw wrongWords(`--to ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /**

@@ -17,7 +17,7 @@ import type { Manifest } from "../manifest.ts";
 import { claimPlace, completePlace, type Place } from "./place.ts";
 import type { Point } from "./point.ts";
 import { type Proved, proveRestored } from "../verify/prove_restored.ts";
-import { LANES, restoreUsage } from "./restore_usage.ts";
+import { restoreUsage } from "./restore_usage.ts";
 import { reviveRows } from "./revive_rows.ts";
 
 /** Progress is told of each so many rows, and documents. */
@@ -39,7 +39,7 @@ export interface RestoreOptions {
   /** Erasures of people that are beside the points: they are done again. */
   readonly erased_people?: readonly ErasedPeople[];
   /** How many lanes a usage store in ClickHouse gets. */
-  readonly lanes?: number;
+  readonly lanes: number;
   /** Called with what is being done, in a few words. */
   readonly onProgress?: (text: string) => void;
 }
@@ -139,7 +139,7 @@ async function restoreRows(
     tables,
     constraints,
     now,
-    lanes = LANES,
+    lanes,
     erased = [],
     erased_people = [],
     onProgress: tell = () => undefined,

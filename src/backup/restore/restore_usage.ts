@@ -12,9 +12,6 @@ import { LIMITS } from "../limits.ts";
 import type { Place } from "./place.ts";
 import type { Point } from "./point.ts";
 
-/** How many lanes a usage store in ClickHouse gets. */
-export const LANES = 8;
-
 /** Progress is told of each so many events. */
 const EVENTS_TOLD = 100_000;
 
@@ -27,7 +24,7 @@ interface UsageFiles {
 
 interface UsageOptions {
   engine: EngineLimits;
-  lanes?: number;
+  lanes: number;
   onProgress?: (text: string) => void;
 }
 
@@ -86,7 +83,7 @@ async function toClickHouse(
   url: string,
   { segments, kept, last_seq }: UsageFiles,
   expected: number,
-  { engine, lanes = LANES, onProgress: tell = () => undefined }: UsageOptions,
+  { engine, lanes, onProgress: tell = () => undefined }: UsageOptions,
 ): Promise<number> {
   async function* events(): AsyncGenerator<SegmentRow[]> {
     for (const { path } of segments) yield* readSegment(path, last_seq, engine);

@@ -9,20 +9,14 @@ import { restorePoint } from "../../../src/backup/restore/restore.ts";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { restoreNeeds } from "../../../src/server/restore_needs.ts";
-import { CONSTRAINTS } from "../../../src/server/schema.ts";
-import { openStore } from "../../../src/store/open.ts";
-import type { Store } from "../../../src/store/store.ts";
-import { DatabaseLaneRows } from "../../../src/usage/lanes/queries.ts";
-import { openClickHouse } from "../../../src/usage_store/clickhouse/clickhouse_store.ts";
 import { ClickHouse } from "../../../src/usage_store/clickhouse/engine/engine.ts";
 import { canonicalJson } from "../../../src/usage_store/metadata.ts";
-import { observedUsage } from "../../../src/usage_store/observed_usage.ts";
-import type { NewEvent, SearchQuery, UsageStore } from "../../../src/usage_store/port.ts";
+import type { NewEvent, SearchQuery } from "../../../src/usage_store/port.ts";
 import { type ClickHouseServer, startClickHouse, whyNoClickHouse } from "../../support/clickhouse.ts";
 import { runHere } from "../../support/process.ts";
 import { testPostgres } from "../../support/postgres.ts";
 import { whyNoPostgres } from "../../support/why_no_postgres.ts";
-import { openFullService, type FullService } from "../full_service.ts";
+import { openFullService, proveAll, type FullService } from "../full_service.ts";
 import { makePoint } from "../made_point.ts";
 
 const LANES = 3;
@@ -84,17 +78,16 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
     usage_url: await engine.createDatabase(),
   });
 
-  /** The store as an instance has it. */
-  async function openUsage(url: string, database: Store): Promise<UsageStore> {
-    const rows = await DatabaseLaneRows.open(database, LANES);
-    return openClickHouse({
-      url,
-      rows,
-      holder: { id: crypto.randomUUID(), url: null },
-      folder,
-      rest_ms: [0, 0],
-    });
-  }
+  /** A server's parts on a place. */
+  const openPlace = ({ data_dir, database_url, usage_url }: Awaited<ReturnType<typeof emptyPlace>>) =>
+    openDeps(
+      readConfig({
+        DATA_DIR: data_dir,
+        DATABASE_URL: database_url,
+        USAGE_URL: usage_url,
+        LOG_LEVEL: "fatal",
+      }),
+    );
 
   const searched = (company_id: number): SearchQuery => ({
     company_id,
@@ -120,8 +113,8 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
     );
     expect(done.out).toContain("DATABASE_URL to that database, USAGE_URL to that of usage.");
 
-    const database = await openStore(place, CONSTRAINTS);
-    const usage = await openUsage(place.usage_url, database);
+    const deps = await openPlace(place);
+    const { usage } = deps;
     try {
       const before = full.service.deps.usage;
       for (const { company_id, subscriptions } of full.companies) {
@@ -153,9 +146,9 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
       for (const company_id of [company.company_id, 1_000, 1_001, 1_002])
         expect(await usage.lastSeq(company_id, TIMEOUT_MS)).toBeGreaterThanOrEqual(manifest.last_seq);
       expect(await usage.lastSeq(company.company_id, TIMEOUT_MS)).toBeGreaterThan(manifest.last_seq);
+      expect(await proveAll(deps)).toBe(await proveAll(full.service.deps));
     } finally {
-      await usage.close();
-      await database.close();
+      await deps.close();
     }
   });
 
@@ -176,20 +169,17 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
 
   test("goes back into a folder by a backup of its own", async () => {
     const place = await emptyPlace();
-    const needs = restoreNeeds({ usage_memory_limit: "512MB" }, Temporal.Now.instant());
-    await restorePoint(point, place, { ...needs, lanes: LANES });
-    const database = await openStore(place, CONSTRAINTS);
-    const usage = await openUsage(place.usage_url, database);
+    const needs = restoreNeeds({ usage_memory_limit: "512MB", usage_lanes: LANES }, Temporal.Now.instant());
+    await restorePoint(point, place, needs);
     const back = `file://${folder}/back`;
     const known = await anEvent();
+    const there = await openPlace(place);
     try {
-      await usage.append(company.company_id, [{ ...known, id: crypto.randomUUID() }], Date.now());
-      const { deps } = full.service;
-      const config = { ...deps.config, data_dir: place.data_dir, database_url: place.database_url };
-      await makePoint({ ...deps, config, store: database, usage: observedUsage(usage) }, back);
+      const added = { ...known, id: crypto.randomUUID() };
+      await there.usage.append(company.company_id, [added], Date.now());
+      await makePoint(there, back);
     } finally {
-      await usage.close();
-      await database.close();
+      await there.close();
     }
     const data_dir = join(folder, "home");
     const returned = await restorePoint(
@@ -219,7 +209,7 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
 
   test("is used by no server when the restore was cut off, and no other is restored into it", async () => {
     const place = await emptyPlace();
-    const needs = restoreNeeds({ usage_memory_limit: "512MB" }, Temporal.Now.instant());
+    const needs = restoreNeeds({ usage_memory_limit: "512MB", usage_lanes: LANES }, Temporal.Now.instant());
     const cut: Point = {
       ...point,
       async fetch(object, path) {
@@ -228,25 +218,19 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
       },
     };
     const { usage_url } = place;
-    expect(
-      String(await restorePoint(cut, place, { ...needs, lanes: LANES }).catch((error) => error)),
-    ).toContain("cut off");
-    const again = restorePoint(point, { ...(await emptyPlace()), usage_url }, { ...needs, lanes: LANES });
+    expect(String(await restorePoint(cut, place, needs).catch((error) => error))).toContain("cut off");
+    const again = restorePoint(point, { ...(await emptyPlace()), usage_url }, needs);
     expect(String(await again.catch((error) => error))).toMatch(/ClickHouse at .* it is not empty/);
 
     // Cut off among the events it does not say what it is.
     const client = ClickHouse.connect(usage_url);
     await client.run("TRUNCATE TABLE usage_meta", TIMEOUT_MS);
     await client.close();
-    const database = await openStore({ ...place, database_url: await migrated() }, CONSTRAINTS);
-    try {
-      const opened = openUsage(usage_url, database);
-      expect(String(await opened.catch((error) => error))).toContain(
-        "A restore into the usage store was cut off",
-      );
-    } finally {
-      await database.close();
-    }
+    const elsewhere = { ...place, data_dir: join(folder, "elsewhere"), database_url: await migrated() };
+    const opened = openPlace(elsewhere);
+    expect(String(await opened.catch((error) => error))).toContain(
+      "A restore into the usage store was cut off",
+    );
   });
 
   test("takes an address of ClickHouse only with its database, beside PostgreSQL", async () => {
@@ -254,7 +238,7 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
       [["--to", "/nowhere", "--to", "http://localhost:8123/db"], "only beside a postgres:// address"],
       [
         ["--to", "/nowhere", "--to", "postgres://localhost/db", "--to", "http://localhost:8123"],
-        "ClickHouse with its database",
+        "one ClickHouse server and a database of it",
       ],
       [
         ["--to", "/nowhere", "--to", "http://localhost/a", "--to", "http://localhost/b"],

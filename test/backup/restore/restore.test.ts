@@ -154,7 +154,7 @@ async function goesOn(deps: Deps): Promise<void> {
 
 test("verifying restores into a folder that is gone afterwards, and names what it proved", async () => {
   const point = await openPoint(openTarget(`file://${backups}`), "latest", null);
-  const needs = restoreNeeds({ usage_memory_limit: "512MB" }, Temporal.Now.instant());
+  const needs = restoreNeeds({ usage_memory_limit: "512MB", usage_lanes: 8 }, Temporal.Now.instant());
   const scratch = join(folder, "scratch");
   const report = await verifyPoint(point, { ...needs, bills: 5, seed: 1, scratch });
   expect(report).toMatchObject({
