@@ -31,9 +31,13 @@ export async function expectAccessible(page: Page, only?: readonly string[]): Pr
   ).toEqual([]);
 }
 
+/** Resolves once what the last click or key changed has been drawn, and its questions are asked: effects run after a frame. */
+const EFFECTS_DONE = `new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(resolve))))`;
+
 /** Waits until the page is there and nothing is loading any more. */
 export async function settle(page: Page): Promise<void> {
   await page.waitForSelector("h1");
+  await page.evaluate(EFFECTS_DONE);
   // By locators: the page's policy allows no evaluation of texts.
   const loading = page.locator(".skeleton, [aria-busy=true]");
   while ((await loading.count()) > 0) await page.waitForTimeout(20);
