@@ -1,6 +1,11 @@
 import type { Decimal } from "../core/money.ts";
 import type { Watch, WatchedTotals } from "../usage_store/running_totals.ts";
 
+/** A watch with what makes it one: watches of equal keys are the same. */
+export interface KeyedWatch extends Watch {
+  readonly key: string;
+}
+
 /** Units that are held for an event to come. */
 export interface Hold {
   readonly company_id: number;
@@ -112,8 +117,8 @@ export interface LiveLimits {
   spendingOf(company_id: number): Spending;
   /** Notes that a company's records may say otherwise what is limited, rated and told. */
   noteRecords(company_id: number): void;
-  /** The totals of watches, which are set at their first use. Watches with equal keys are the same. */
-  totalsOf(watches: readonly (Watch & { readonly key: string })[]): WatchedTotals[];
+  /** The totals of watches, which are set at their first use. */
+  totalsOf(watches: readonly KeyedWatch[]): WatchedTotals[];
   /** The keys of a company's watches. */
   watchedKeys(company_id: number): string[];
   /** Ends the watches of these keys. */

@@ -11,9 +11,10 @@ import type { Step } from "./scales.ts";
 export function headroomOf(held: readonly Held[], now_ms: number): Headroom | null {
   const values: { current: NonNullable<Held["current"]>; next: Decimal | undefined }[] = [];
   let until_ms = now_ms + LIMITS.headroom_ms;
-  for (const { scale, current } of held) {
+  for (const { scale, values: looked_at, current } of held) {
     if (current === null) return null;
-    const { quantity } = current();
+    // Not the current one: what came while others were told may have passed a threshold.
+    const [{ quantity } = NOTHING] = looked_at;
     // Of nothing nothing is reached, not even a limit of 0.
     const isAhead = ({ amount }: Step) => compare(quantity, "0") <= 0 || compare(amount, quantity) > 0;
     values.push({ current, next: scale.steps.find(isAhead)?.amount });
@@ -25,6 +26,8 @@ export function headroomOf(held: readonly Held[], now_ms: number): Headroom | nu
       at_ms >= now_ms && at_ms < until_ms && values.every(({ current, next }) => isBelow(current(), next)),
   };
 }
+
+const NOTHING = { quantity: "0" };
 
 function isBelow(
   { quantity, certain }: ReturnType<NonNullable<Held["current"]>>,

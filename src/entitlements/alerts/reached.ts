@@ -29,7 +29,7 @@ interface Value {
 export interface Held {
   readonly scale: Scale;
   readonly values: Iterable<Value>;
-  /** Its only value as it is by now; null where it has several, or is not kept by each commit. */
+  /** Its only value as it is by now; null where there are several, or one that is not kept by each commit. */
   readonly current: (() => Total) | null;
   readonly tellOf: (step: Step) => Pick<Reached, "type" | "told">;
 }

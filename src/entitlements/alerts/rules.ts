@@ -76,7 +76,7 @@ export interface FiringKey {
   readonly alert_id: number | null;
   readonly subscription_id: number;
   /** The meter, the feature, or what else is counted. */
-  readonly counted: number | string;
+  readonly counted: string;
   readonly window: Window;
   readonly start_ms: number;
   readonly per: string | null;

@@ -20,7 +20,7 @@ import { listSpendLimits, type StoredSpendLimit } from "../spend_limits/queries.
 import { type SubscriptionLimit, totalsOf, usedAt } from "./limit_totals.ts";
 import type { CheckedUsage, CheckUsage, Reason } from "./model.ts";
 import { findNamed } from "./queries.ts";
-import { decide, decideSpend, type Decision, remainingOf } from "./rules.ts";
+import { decide, decideSpend, type Decision, remainingOf, type UsedLimit } from "./rules.ts";
 
 type CheckContext = Pick<Context, "limits" | "usage" | "actor" | "now" | "store">;
 
@@ -89,10 +89,14 @@ export async function answer<T>(
   const { company_id } = scopeOf(ctx.actor);
   const spent = () =>
     ctx.limits.spendingOf(company_id).at(subscription.id, ctx.now.epochMilliseconds)?.amount ?? null;
-  const is_certain =
-    used().every(({ certain }) => certain) && (spend_limits.length === 0 || spent() !== null);
-  const if_uncertain = is_certain ? "deny" : await findIfUncertain(readTx(ctx));
-  return then(decideSpend(decide(used(), units, if_uncertain), spend_limits, spent(), if_uncertain));
+  const decideBy = (uses: readonly UsedLimit[], if_uncertain: "allow" | "deny") =>
+    then(decideSpend(decide(uses, units, if_uncertain), spend_limits, spent(), if_uncertain));
+  const uses = used();
+  const is_certain = uses.every(({ certain }) => certain) && (spend_limits.length === 0 || spent() !== null);
+  if (is_certain) return decideBy(uses, "deny");
+  const if_uncertain = await findIfUncertain(readTx(ctx));
+  // Others were answered meanwhile.
+  return decideBy(used(), if_uncertain);
 }
 
 /** The value of a group key that a check names. Any key may be one, such as constructor. */

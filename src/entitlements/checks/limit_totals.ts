@@ -1,5 +1,5 @@
 import type { Context } from "../../app/context.ts";
-import type { HeldScope } from "../../app/live_limits.ts";
+import type { HeldScope, KeyedWatch } from "../../app/live_limits.ts";
 import type { Entitlement } from "../../billing/features/entitlement_model.ts";
 import type { Feature } from "../../billing/features/model.ts";
 import type { Meter } from "../../billing/meters/model.ts";
@@ -7,7 +7,7 @@ import { scopeOf } from "../../core/access.ts";
 import type { Bounds, ZoneTimeline } from "../../core/periods.ts";
 import { instant, withTimeout } from "../../core/time.ts";
 import { ALL_USAGE, type MeterTerms } from "../../usage_store/meter.ts";
-import type { Watch, WatchedTotals } from "../../usage_store/running_totals.ts";
+import type { Calendar, WatchedTotals } from "../../usage_store/running_totals.ts";
 import type { EntitledSubscription } from "../grants/queries.ts";
 import { calendarOf, nameOf } from "../grants/windows.ts";
 import { LIMITS } from "../limits.ts";
@@ -30,7 +30,7 @@ export function watchOf(
   zones: ZoneTimeline,
   { subscription, meter, entitlement, recorded }: SubscriptionLimit,
   now: Temporal.Instant,
-): (Watch & { readonly key: string }) | null {
+): KeyedWatch | null {
   const { window, per } = entitlement;
   if (window === null) return null;
   const { id: subscription_id, started_at, billing_anchor_day } = subscription;
@@ -99,7 +99,7 @@ function termsOf({ aggregation, value, filters, percentile, carry_over }: Meter)
 }
 
 /** A calendar that is made when it is first asked. */
-function lazily(name: string, make: () => Watch["calendar"]): Watch["calendar"] {
-  let made: Watch["calendar"] | undefined;
+function lazily(name: string, make: () => Calendar): Calendar {
+  let made: Calendar | undefined;
   return { name, at: (ms) => (made ??= make()).at(ms) };
 }

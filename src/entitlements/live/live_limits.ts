@@ -1,10 +1,10 @@
-import type { Hold, HeldScope, LiveLimits } from "../../app/live_limits.ts";
+import type { Hold, HeldScope, KeyedWatch, LiveLimits } from "../../app/live_limits.ts";
 import type { Background } from "../../core/background.ts";
 import type { Log } from "../../core/log.ts";
 import type { Decimal } from "../../core/money.ts";
 import type { Store } from "../../store/store.ts";
 import type { UsageStore } from "../../usage_store/port.ts";
-import type { Watch, WatchedTotals } from "../../usage_store/running_totals.ts";
+import type { WatchedTotals } from "../../usage_store/running_totals.ts";
 import { LIMITS } from "../limits.ts";
 import { deleteReservations, listReservations } from "../reservations/queries.ts";
 import { ChangedSubscriptions } from "./changes.ts";
@@ -72,7 +72,7 @@ export class ProcessLimits implements LiveLimits {
     }
   }
 
-  totalsOf(watches: readonly (Watch & { readonly key: string })[]): WatchedTotals[] {
+  totalsOf(watches: readonly KeyedWatch[]): WatchedTotals[] {
     const missing = [...new Map(watches.map((watch) => [watch.key, watch])).values()].filter(
       ({ key, from_ms }) => !this.#reaches(key, from_ms),
     );

@@ -1,4 +1,5 @@
 import type { Context } from "../../app/context.ts";
+import type { KeyedWatch } from "../../app/live_limits.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx } from "../../app/transaction.ts";
 import { listZones } from "../../billing/subscriptions/queries.ts";
@@ -8,7 +9,7 @@ import { compareTotals } from "../../usage_store/compare_totals.ts";
 import { watchOf } from "../checks/limit_totals.ts";
 import { listRated } from "../spend_limits/rated.ts";
 import { isSpendKey } from "../spend_limits/watch.ts";
-import { type Tally, talliedOf } from "./tallies.ts";
+import { talliedOf } from "./tallies.ts";
 
 /**
  * Keeps totals of every limit and alert of the company from now on, and of no other: after a start before the first checks ask, and
@@ -20,14 +21,11 @@ export const watchLimits = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
-    const { company_id } = scopeOf(ctx.actor);
-    const zones = await listZones(readTx(ctx));
     // What a check opens meanwhile stays.
-    const before = ctx.limits.watchedKeys(company_id);
+    const before = ctx.limits.watchedKeys(scopeOf(ctx.actor).company_id);
     const keys = new Set<string>();
-    for await (const limits of countedOf(ctx)) {
+    for await (const watches of watchesOf(ctx)) {
       if (ctx.background.is_stopping) return {};
-      const watches = limits.flatMap((limit) => watchOf(company_id, zones, limit, ctx.now) ?? []);
       ctx.limits.totalsOf(watches);
       for (const { key } of watches) keys.add(key);
     }
@@ -45,14 +43,11 @@ export const checkLimits = operation({
   input: Nothing,
   output: Nothing,
   async run(ctx) {
-    const { company_id } = scopeOf(ctx.actor);
     const now_ms = ctx.now.epochMilliseconds;
     // Nobody asks for windows that are past, and hours would fill the memory.
     ctx.usage.running_totals.forgetBefore(ctx.now.subtract({ hours: 24 }).epochMilliseconds);
-    const zones = await listZones(readTx(ctx));
-    for await (const limits of countedOf(ctx)) {
+    for await (const watches of watchesOf(ctx)) {
       if (ctx.background.is_stopping) return {};
-      const watches = limits.flatMap((limit) => watchOf(company_id, zones, limit, ctx.now) ?? []);
       const totals = [...new Set(ctx.limits.totalsOf(watches))];
       const { different } = await compareTotals(ctx.usage, totals, now_ms, ctx.config.usage_query_timeout_ms);
       if (different.length > 0)
@@ -64,7 +59,12 @@ export const checkLimits = operation({
   },
 });
 
-/** What is counted of the company's subscriptions, in batches. */
-async function* countedOf(ctx: Context): AsyncGenerator<Tally[]> {
-  for await (const page of talliedOf(ctx)) yield page.flatMap(({ tallies }) => tallies);
+/** The watches of all that is counted of the company's subscriptions, in batches. */
+async function* watchesOf(ctx: Context): AsyncGenerator<KeyedWatch[]> {
+  const { company_id } = scopeOf(ctx.actor);
+  const zones = await listZones(readTx(ctx));
+  for await (const page of talliedOf(ctx))
+    yield page.flatMap(({ tallies }) =>
+      tallies.flatMap((tally) => watchOf(company_id, zones, tally, ctx.now) ?? []),
+    );
 }
