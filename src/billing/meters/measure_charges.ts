@@ -1,4 +1,5 @@
 import { instant } from "../../core/time.ts";
+import { NO_DIGEST } from "../../usage_store/digest.ts";
 import type { Measured, MeasureQuery, MeterUse, MeterWindow } from "../../usage_store/meter.ts";
 import type { UsageStore, WindowTotal } from "../../usage_store/port.ts";
 import { LIMITS } from "../limits.ts";
@@ -6,18 +7,20 @@ import { isDeepStrictEqual } from "node:util";
 import type { PriceTerms } from "../billing_models/price_terms.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { Meter } from "./model.ts";
-import { NO_EVENTS } from "../rating/adjustment.ts";
 import type { ChargedUsage } from "../rating/charge_lines.ts";
 import type { AddOnStretch, UsedAddOn } from "../rating/add_on_lines.ts";
 import type { UsedSegment } from "../rating/charges.ts";
 import type { Segment } from "../rating/segments.ts";
 import { sumUnmetered, type Unmetered, unmeteredParts, unmeteredUse } from "./unmetered.ts";
 
-/** Whether what is measured of two stretches adds up to what it is of both. */
 const ADDITIVE: readonly Meter["aggregation"][] = ["count", "sum", "weighted_sum"];
-
-/** Whether more time brings more of it. */
 const GROWING: readonly Meter["aggregation"][] = ["count", "sum"];
+
+/** Whether what is measured of two stretches adds up to what it is of both, and whether more time brings more of it. */
+const growthOf = ({ aggregation }: Meter) => ({
+  is_additive: ADDITIVE.includes(aggregation),
+  grows: GROWING.includes(aggregation),
+});
 
 /** A period of a subscription with its segments. */
 interface SegmentedPeriod {
@@ -84,10 +87,8 @@ export class ChargeMeasures {
       if (meter_id === null) continue;
       const matches = prices.map(({ match }) => match);
       const use = this.#use(meter_id, matches);
-      const { aggregation } = this.#meter(meter_id);
-      const is_additive = ADDITIVE.includes(aggregation);
-      const grows = GROWING.includes(aggregation);
-      this.#ask({ ...window, use }, (parts) => charges.set(code, { is_additive, grows, parts }));
+      const growth = growthOf(this.#meter(meter_id));
+      this.#ask({ ...window, use }, (parts) => charges.set(code, { ...growth, parts }));
     }
   }
 
@@ -114,7 +115,7 @@ export class ChargeMeasures {
       units: found?.quantity ?? "0",
       event_count: found?.event_count ?? 0,
       corrections: found?.corrections ?? 0,
-      digest: found?.digest ?? NO_EVENTS,
+      digest: found?.digest ?? NO_DIGEST,
     });
   }
 
@@ -136,15 +137,13 @@ export class ChargeMeasures {
     const charges = this.#charges.get(segment) ?? new Map<string, ChargedUsage>();
     if (segment.model.meter_id === null) return { segment, charges, usage: counted };
     const own = this.#own.get(segment);
-    const { aggregation } = this.#meter(segment.model.meter_id);
     const usage = {
       units: own?.quantity ?? "0",
       event_count: own?.event_count ?? 0,
       corrections: own?.corrections ?? 0,
-      usage_digest: own?.digest ?? NO_EVENTS,
+      usage_digest: own?.digest ?? NO_DIGEST,
       skipped_events: own?.skipped_events ?? 0,
-      is_additive: ADDITIVE.includes(aggregation),
-      grows: GROWING.includes(aggregation),
+      ...growthOf(this.#meter(segment.model.meter_id)),
     };
     return { segment, charges, usage };
   }

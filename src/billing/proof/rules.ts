@@ -1,5 +1,6 @@
 import { compare, roundMoney } from "../../core/money.ts";
-import { netByLine, NO_EVENTS } from "../rating/adjustment.ts";
+import { NO_DIGEST } from "../../usage_store/digest.ts";
+import { netByLine } from "../rating/adjustment.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import type { Unmetered } from "../meters/unmetered.ts";
 import { countsEvents } from "../records/verify_usage.ts";
@@ -40,7 +41,7 @@ function differing(path: string, expected: string, actual: string): Difference[]
 
 function differingEvents(path: string, want: BillLine | undefined, have: BillLine | undefined): Difference[] {
   const counts = [want, have].map((line) => String(line?.event_count ?? 0));
-  const digests = [want, have].map((line) => line?.usage_digest ?? NO_EVENTS);
+  const digests = [want, have].map((line) => line?.usage_digest ?? NO_DIGEST);
   return [
     ...differing(`${path}/event_count`, counts[0] ?? "0", counts[1] ?? "0"),
     ...(digests[0] === digests[1]

@@ -1,7 +1,7 @@
 import { compare, type Decimal, isZero, multiply, quotient, sum } from "../../core/money.ts";
 import type { MatchedPrice } from "../billing_models/charge_model.ts";
 import type { PriceTerms } from "../billing_models/price_terms.ts";
-import { NO_EVENTS } from "../rating/adjustment.ts";
+import { NO_DIGEST } from "../../usage_store/digest.ts";
 import type { ChargedUsage } from "../rating/charge_lines.ts";
 import type { UsedSegment } from "../rating/charges.ts";
 import type { MeteredPeriod } from "../runs/pipeline.ts";
@@ -56,7 +56,7 @@ function withQuantityOf(
     const before = measured.parts.find((candidate) => candidate.part === part)?.quantity ?? "0";
     const all = isAdded ? sum([before, quantity]) : quantity;
     const others = measured.parts.filter((candidate) => candidate.part !== part);
-    const found = { part, quantity: all, event_count: eventsOf(all), skipped_events: 0, digest: NO_EVENTS };
+    const found = { part, quantity: all, event_count: eventsOf(all), skipped_events: 0, digest: NO_DIGEST };
     charges.set(code, { ...measured, parts: [...others, found] });
   }
   return { ...used, charges };

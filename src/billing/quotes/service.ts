@@ -10,7 +10,7 @@ import type { StoredBillingModel } from "../billing_models/model.ts";
 import { type PriceTerms, priceTermsOf } from "../billing_models/price_terms.ts";
 import { asStored, NO_MODEL, readTried } from "../billing_models/read_tried.ts";
 import { LIMITS } from "../limits.ts";
-import { NO_EVENTS } from "../rating/adjustment.ts";
+import { NO_DIGEST } from "../../usage_store/digest.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { total } from "../rating/charges.ts";
 import { listRecordedBounds } from "../records/queries.ts";
@@ -89,7 +89,7 @@ async function quotedMonth(
   };
   const due = duePeriod(subscription, period, zones);
   const stretches = stretchesIn(due);
-  const usage = { units: "0", event_count: 0, usage_digest: NO_EVENTS };
+  const usage = { units: "0", event_count: 0, usage_digest: NO_DIGEST };
   const used = stretches.segments.map((segment) => ({ segment, usage, charges: new Map() }));
   const nothing = { ...due, ...stretches, used, used_add_ons: [], usage_until: iso(tx.now), usage_seq: 0 };
   const terms = priceTermsOf(model);

@@ -1,4 +1,5 @@
 import { isZero, roundMoney, subtract, sum } from "../../core/money.ts";
+import { addDigests, negateDigest, NO_DIGEST } from "../../usage_store/digest.ts";
 import type { BillLine } from "./bill_line.ts";
 import { sortLines } from "./charges.ts";
 
@@ -17,34 +18,6 @@ export function lineKey(line: BillLine): string {
   return charge_code === undefined ? key : `${key} ${charge_code} ${JSON.stringify(match)}`;
 }
 
-export const NO_EVENTS = "0".repeat(32);
-
-/** The two sums, modulo 2^64, of which a usage digest is the text. */
-function digestSums(usage_digest: string): [bigint, bigint] {
-  return [BigInt(`0x${usage_digest.slice(0, 16)}`), BigInt(`0x${usage_digest.slice(16)}`)];
-}
-
-function digestText(sums: readonly [bigint, bigint]): string {
-  return sums.map((half) => BigInt.asUintN(64, half).toString(16).padStart(16, "0")).join("");
-}
-
-/** The digest of the union of two disjoint sets of events: digests are sums. */
-function addDigests(a: string, b: string): string {
-  const [a_first, a_second] = digestSums(a);
-  const [b_first, b_second] = digestSums(b);
-  return digestText([a_first + b_first, a_second + b_second]);
-}
-
-/** The digest of the events of a set without those of a subset. */
-export function subtractDigests(from: string, usage_digest: string): string {
-  return addDigests(from, negateDigest(usage_digest));
-}
-
-function negateDigest(usage_digest: string): string {
-  const [first, second] = digestSums(usage_digest);
-  return digestText([-first, -second]);
-}
-
 /** The sum of two lines: quantity, amount, events and their digest. The rest is `a`'s. */
 function plus(a: BillLine, b: BillLine, currency: string): BillLine {
   return {
@@ -53,7 +26,7 @@ function plus(a: BillLine, b: BillLine, currency: string): BillLine {
     quantity: sum([a.quantity, b.quantity]),
     amount: roundMoney(sum([a.amount, b.amount]), currency),
     event_count: a.event_count === null ? null : a.event_count + (b.event_count ?? 0),
-    usage_digest: a.usage_digest === null ? null : addDigests(a.usage_digest, b.usage_digest ?? NO_EVENTS),
+    usage_digest: a.usage_digest === null ? null : addDigests(a.usage_digest, b.usage_digest ?? NO_DIGEST),
   };
 }
 

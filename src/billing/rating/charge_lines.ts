@@ -9,10 +9,10 @@ import {
   subtract,
   sum,
 } from "../../core/money.ts";
+import { NO_DIGEST } from "../../usage_store/digest.ts";
 import type { Measured } from "../../usage_store/meter.ts";
 import type { Charge, Commitment, MatchedPrice } from "../billing_models/charge_model.ts";
-import type { BillLine } from "./bill_line.ts";
-import { billLine } from "./bill_line.ts";
+import { billLine, type BillLine } from "./bill_line.ts";
 import { joinStretches, type Segment } from "./segments.ts";
 import { UNIT_CHARGES, type UnitPrice, withoutFlatFees } from "./unit_prices.ts";
 
@@ -42,7 +42,7 @@ interface Tariff {
   readonly terms: UnitPrice | null;
 }
 
-const NOTHING = { quantity: "0", event_count: 0, skipped_events: 0, digest: "0".repeat(32) };
+const NOTHING = { quantity: "0", event_count: 0, skipped_events: 0, digest: NO_DIGEST };
 
 /** The lines of the charges of a stretch under one plan, in the order of the model. */
 export function chargeLines(parts: readonly [ChargedSegment, ...ChargedSegment[]]): BillLine[] {

@@ -197,8 +197,7 @@ export interface Rating {
 /**
  * Rates a period: every stretch under one plan, its overage and its add-ons. `currency` is the subscription's, `credits`
  * the month's (null when no credit plan was in force), `interval_fees` those of intervals that begin with it. Errors:
- * throws on a model in another currency, or a credit plan
- * without its credits.
+ * throws on a model in another currency, or a credit plan without its credits.
  */
 export function rate(
   used: readonly UsedSegment[],

@@ -1,7 +1,8 @@
 import { atLeastZero, compare, subtract } from "../../core/money.ts";
 import { instant } from "../../core/time.ts";
 import type { TotalsOptions, UsageWindow, WindowTotal } from "../../usage_store/port.ts";
-import { lineKey, isFullyReversed, netByLine, NO_EVENTS, subtractDigests } from "../rating/adjustment.ts";
+import { NO_DIGEST, subtractDigests } from "../../usage_store/digest.ts";
+import { lineKey, isFullyReversed, netByLine } from "../rating/adjustment.ts";
 import type { Difference, UsageProof, Verification } from "./model.ts";
 import type { RecordedPart } from "./queries.ts";
 import type { BillLine } from "../rating/bill_line.ts";
@@ -60,7 +61,7 @@ export function windowOf({ from, to }: BillLine, subscription_id: number): Usage
   return { subscription_id, start_ms: start_ms ?? 0, end_ms: end_ms ?? 0 };
 }
 
-const NO_USAGE: WindowTotal = { units: "0", event_count: 0, corrections: 0, digest: NO_EVENTS };
+const NO_USAGE: WindowTotal = { units: "0", event_count: 0, corrections: 0, digest: NO_DIGEST };
 
 /** Compares each assertion with the events. `differences`: those of the record's prices and sums. */
 export function verify(
@@ -78,7 +79,7 @@ export function verify(
       event_count: until.event_count - since.event_count,
       usage_digest: subtractDigests(until.digest, since.digest),
     };
-    const actual = { quantity, event_count: event_count ?? 0, usage_digest: usage_digest ?? NO_EVENTS };
+    const actual = { quantity, event_count: event_count ?? 0, usage_digest: usage_digest ?? NO_DIGEST };
     const { charge_code, match } = assertion.line;
     const charge = charge_code === undefined ? {} : { charge_code, match: match ?? null };
     return { billing_model_id, from, to, ...charge, expected, actual };

@@ -18,7 +18,7 @@ import { type DuePeriod, intervalFeesOf, stretchesIn } from "./billable.ts";
 import { listBillable } from "./billable_queries.ts";
 import { CommitmentYears } from "./commitment_years.ts";
 import type { RunRecord } from "./model.ts";
-import { NO_EVENTS } from "../rating/adjustment.ts";
+import { NO_DIGEST } from "../../usage_store/digest.ts";
 import { namedMeters, withoutMinimums } from "../billing_models/price_terms.ts";
 import { ChargeMeasures } from "../meters/measure_charges.ts";
 import type { Unmetered } from "../meters/unmetered.ts";
@@ -119,7 +119,7 @@ export async function rateInAdvance(due: readonly DuePeriod[]): Promise<Staged<R
 
 /** A period of which no usage is counted. */
 function unused(period: SegmentedPeriod): MeteredPeriod {
-  const usage = { units: "0", event_count: 0, usage_digest: NO_EVENTS };
+  const usage = { units: "0", event_count: 0, usage_digest: NO_DIGEST };
   const used = period.segments.map((part) => ({ segment: part, usage }));
   return { ...period, used, used_add_ons: [], usage_until: iso(period.period.from), usage_seq: 0 };
 }

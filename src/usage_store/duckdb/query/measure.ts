@@ -6,7 +6,7 @@ import { asBigInt, asNumber, asText, Parameters, queryMany } from "../engine/sql
 import { type PlacedStretch, type StoredEvents, valuesSql } from "./meter_values.ts";
 import { md5Sql, type PlacedUse, scanSql, scansOf } from "./shared_scan.ts";
 import { digestSums } from "./totals.ts";
-import { digestOf } from "../../digest.ts";
+import { digestOf, NO_DIGEST } from "../../digest.ts";
 
 /** Measures all windows by one statement, which reads the events as seldom as it can. Parts of a window are in no order. */
 export async function measure(connection: DuckDBConnection, wanted: MeasureQuery): Promise<Measured[][]> {
@@ -35,7 +35,7 @@ export async function measure(connection: DuckDBConnection, wanted: MeasureQuery
       events: asNumber(events),
       skipped: asNumber(skipped),
       corrections: asNumber(corrections),
-      digest: first === null ? "0".repeat(32) : digestOf(asBigInt(first), asBigInt(second)),
+      digest: first === null ? NO_DIGEST : digestOf(asBigInt(first), asBigInt(second)),
     }),
   );
   if (rows.length > wanted.max_parts) throw tooManyGroups(wanted.max_parts);
