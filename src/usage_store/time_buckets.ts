@@ -24,6 +24,24 @@ export function offsetSegments(time_zone: string, from_ms: number, until_ms: num
   return segments;
 }
 
+/** The local midnights in these segments before `until_ms`, ascending; undefined where they are over `limit`. */
+export function midnightsOf(
+  segments: readonly OffsetSegment[],
+  until_ms: number,
+  limit: number,
+): number[] | undefined {
+  const midnights: number[] = [];
+  for (const [i, { start_ms, offset_ms }] of segments.entries()) {
+    const end_ms = Math.min(segments[i + 1]?.start_ms ?? until_ms, until_ms);
+    let at_ms = Math.ceil((start_ms + offset_ms) / DAY_MS) * DAY_MS - offset_ms;
+    for (; at_ms < end_ms; at_ms += DAY_MS) {
+      if (midnights.length === limit) return undefined;
+      midnights.push(at_ms);
+    }
+  }
+  return midnights;
+}
+
 /**
  * The widest slices of time that lie each in one segment and in one local unit: slice number k starts at
  * `k * width_ms - shift_ms`. Where a zone keeps one offset a slice is the unit itself; otherwise it is

@@ -2,7 +2,7 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../core/download.ts";
 import { type DuckDbOptions, limitsOf } from "./options.ts";
-import { aggregate, sufficientSums } from "./query/aggregate.ts";
+import { aggregate, cutsOf } from "./query/aggregate.ts";
 import { prepareAppend } from "../append/append_request.ts";
 import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
@@ -23,6 +23,7 @@ import { sumsWithKept } from "./query/kept_hours.ts";
 import { newestPage } from "./query/newest.ts";
 import { inRange } from "./query/in_range.ts";
 import { eventsRead } from "./query/rollup.ts";
+import { sufficientSums } from "./query/sums_choice.ts";
 import { search } from "./query/search.ts";
 import { askFrames, askSeries } from "./query/series.ts";
 import { monthDigests } from "./query/month_digests.ts";
@@ -234,13 +235,14 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
           aggregate(connection, reduced, { range, has_few }),
         );
       }
-      const [name] = sufficientSums(query);
-      if (name !== undefined) {
-        const found = groups.reduce((sum, { event_count }) => sum + event_count, 0);
-        const within = this.#companies.eventsWithin(query);
-        group_sums.countQuery(query.company_id, name, eventsRead(query, { found, within }));
-        compactor.notice();
-      }
+      const found = groups.reduce((sum, { event_count }) => sum + event_count, 0);
+      const within = this.#companies.eventsWithin(query);
+      group_sums.countQuery(
+        query.company_id,
+        () => sufficientSums(query, cutsOf(query, range)),
+        eventsRead(query, { found, within }),
+      );
+      compactor.notice();
       return groups;
     });
   }

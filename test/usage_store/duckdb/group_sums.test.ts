@@ -5,9 +5,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { EventBlock } from "../../../src/usage_store/duckdb/append/event_block.ts";
-import { openDatabase } from "../../../src/usage_store/duckdb/engine/database.ts";
 import { USAGE_TYPE } from "../../../src/usage_store/duckdb/engine/schema.ts";
-import { asNumber, query } from "../../../src/usage_store/duckdb/engine/sql.ts";
 import { type CompactableStore, openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import type { AggregateRow } from "../../../src/usage_store/port.ts";
 import type { MetadataCondition } from "../../../src/usage_store/event_filter.ts";
@@ -17,6 +15,7 @@ import { anyCondition, modelEvent, scalar } from "../arbitrary_events.ts";
 import { TIMEOUT_MS, TOTAL } from "../fixtures.ts";
 import { groups as modelGroups, inOrder as sortedGroups, matching } from "../reference_model.ts";
 import { series } from "../series_model.ts";
+import { numbersOf, sumNames } from "./stored_sums.ts";
 
 // The sums by subscription, metadata key and hour: who has them, and that nothing is summed twice or left out.
 
@@ -61,19 +60,7 @@ async function counts(store: CompactableStore, company_id = 1, how = {}): Promis
   return groups.toSorted((a, b) => Number(a.keys[0]) - Number(b.keys[0])).map((group) => group.event_count);
 }
 
-/** What a closed store's file answers to a statement. */
-async function ask(path: string, sql: string): Promise<number[][]> {
-  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
-  const connection = await database.instance.connect();
-  try {
-    return (await query(connection, sql)).map((row) => row.map(asNumber));
-  } finally {
-    connection.closeSync();
-    database.close();
-  }
-}
-
-const SUMMED = `SELECT company_id, count(*), sum(events)::BIGINT FROM usage_group_hours GROUP BY 1 ORDER BY 1`;
+const SUMMED = `SELECT company_id, count(*), sum(events)::BIGINT FROM usage_group_sums GROUP BY 1 ORDER BY 1`;
 
 test("a company gets them when it has enough events, and enough for each row, and loses them when it has not", async () => {
   const path = newPath();
@@ -83,7 +70,7 @@ test("a company gets them when it has enough events, and enough for each row, an
   await store.append(3, newEvents(200, 100), NOW_MS);
   await store.compact();
   await store.close();
-  expect(await ask(path, SUMMED)).toEqual([[1, 6, 200]]);
+  expect(await numbersOf(path, SUMMED)).toEqual([[1, 6, 200]]);
   store = await opened(path);
   await store.append(1, newEvents(10), NOW_MS);
   await store.append(2, newEvents(20), NOW_MS);
@@ -95,7 +82,7 @@ test("a company gets them when it has enough events, and enough for each row, an
     [1_100, 1_100],
   ]);
   await store.close();
-  expect(await ask(path, SUMMED)).toEqual([
+  expect(await numbersOf(path, SUMMED)).toEqual([
     [1, 6, 210],
     [2, 6, 110],
     [3, 100, 2_200],
@@ -105,7 +92,7 @@ test("a company gets them when it has enough events, and enough for each row, an
   await store.compact();
   expect(await counts(store)).toEqual([135, 135]);
   await store.close();
-  expect((await ask(path, SUMMED)).map(([company_id]) => company_id)).toEqual([2, 3]);
+  expect((await numbersOf(path, SUMMED)).map(([company_id]) => company_id)).toEqual([2, 3]);
 });
 
 test("a query finds each event once, whatever the compaction does meanwhile", async () => {
@@ -156,7 +143,7 @@ test("a difference is reported, and made good by making them again", async () =>
   await store.append(1, newEvents(10), NOW_MS);
   expect(await store.check(null, TIMEOUT_MS)).toEqual({ hours: 3, events: 210, different: 0 });
   await store.close();
-  await ask(path, "DELETE FROM usage_group_hours WHERE subscription_id = 2");
+  await numbersOf(path, "DELETE FROM usage_group_sums WHERE subscription_id = 2");
   store = await opened(path);
   expect(await store.check(1, TIMEOUT_MS)).toMatchObject({ different: 3 });
   expect(await store.check(2, TIMEOUT_MS)).toMatchObject({ different: 0 });
@@ -171,9 +158,9 @@ test("a file of a version that did not know them gets them, also when that versi
   let store = await opened(path);
   await store.append(1, newEvents(200), NOW_MS);
   await store.close();
-  await ask(path, "DROP TABLE usage_group_hours");
-  await ask(path, "DROP TABLE usage_summed");
-  await ask(path, "DELETE FROM usage_meta WHERE name = 'tables'");
+  await numbersOf(path, "DROP TABLE usage_group_sums");
+  await numbersOf(path, "DROP TABLE usage_group_summed");
+  await numbersOf(path, "DELETE FROM usage_meta WHERE name = 'tables'");
   store = await opened(path);
   expect(await counts(store)).toEqual([100, 100]);
   await store.compact();
@@ -183,8 +170,8 @@ test("a file of a version that did not know them gets them, also when that versi
   const events = newEvents(100).map(({ subscription_id, timestamp, id }, i) => {
     return `(${1_000 + i}, 1, ${subscription_id}, ${timestamp}, '${id}', 1, NULL, 1)`;
   });
-  await ask(path, `INSERT INTO usage_runs VALUES ${events.join(", ")}`);
-  await ask(
+  await numbersOf(path, `INSERT INTO usage_runs VALUES ${events.join(", ")}`);
+  await numbersOf(
     path,
     `INSERT INTO usage_hour_deltas SELECT company_id, timestamp // ${HOUR_MS}, sum(usage), count(*), min(usage), max(usage),
       max(seq) FROM usage_runs WHERE seq >= 1_000 GROUP BY 1, 2`,
@@ -194,7 +181,28 @@ test("a file of a version that did not know them gets them, also when that versi
   await store.compact();
   expect(await counts(store)).toEqual([150, 150]);
   await store.close();
-  expect(await ask(path, SUMMED)).toEqual([[1, 6, 300]]);
+  expect(await numbersOf(path, SUMMED)).toEqual([[1, 6, 300]]);
+});
+
+test("sums that another program may not have kept right are made again, and those of earlier ones go", async () => {
+  const path = newPath();
+  let store = await opened(path);
+  await store.append(1, newEvents(200), NOW_MS);
+  await store.compact();
+  await store.close();
+  await numbersOf(path, "UPDATE usage_group_sums SET total = total + 1");
+  await numbersOf(path, "CREATE TABLE usage_group_hours (company_id INTEGER)");
+  await numbersOf(path, "CREATE TABLE usage_summed (company_id INTEGER)");
+  await numbersOf(path, "UPDATE usage_meta SET value = 'of another program' WHERE name = 'tables'");
+  store = await opened(path);
+  expect(await counts(store)).toEqual([100, 100]);
+  await store.compact();
+  expect(await counts(store)).toEqual([100, 100]);
+  expect(await store.check(null, TIMEOUT_MS)).toMatchObject({ different: 0 });
+  await store.close();
+  expect(await numbersOf(path, SUMMED)).toEqual([[1, 6, 200]]);
+  const earlier = "table_name IN ('usage_group_hours', 'usage_summed')";
+  expect(await numbersOf(path, `SELECT count(*) FROM duckdb_tables() WHERE ${earlier}`)).toEqual([[0]]);
 });
 
 test("numbers that no event got are given to events after a restart: those count too", async () => {
@@ -221,27 +229,14 @@ test("numbers that no event got are given to events after a restart: those count
   await store.close();
 });
 
-/** The names of the sums in a closed store's file. */
-async function names(path: string): Promise<unknown[]> {
-  const database = await openDatabase(path, { threads: 2, memory_limit: "500MB" });
-  const connection = await database.instance.connect();
-  try {
-    const rows = await query(connection, "SELECT DISTINCT key FROM usage_group_hours ORDER BY key");
-    return rows.map(([key]) => key);
-  } finally {
-    connection.closeSync();
-    database.close();
-  }
-}
-
 test("sums that cannot be made do not keep the compaction from its end for good", async () => {
   const path = newPath();
   await (await opened(path)).close();
-  await ask(path, "ALTER TABLE usage_group_hours ADD COLUMN of_a_later_version INTEGER");
+  await numbersOf(path, "ALTER TABLE usage_group_sums ADD COLUMN of_a_later_version INTEGER");
   const store = await opened(path);
   await store.append(1, newEvents(200), NOW_MS);
   const failed = await store.compact().then(() => "done", String);
-  expect(failed).toContain("usage_group_hours has 10 columns");
+  expect(failed).toContain("usage_group_sums has 11 columns");
   await store.append(1, newEvents(20), NOW_MS);
   await store.compact();
   expect(await counts(store)).toEqual([110, 110]);
@@ -283,7 +278,12 @@ test("a metadata key gets them when it is asked for often, unless it has too man
   await store.rebuildSums();
   expect(await answers()).toEqual(later);
   await store.close();
-  expect(await names(path)).toEqual(["", "\u0001the.key", "the.key"]);
+  expect(await sumNames(path)).toEqual([
+    '[null,false,""]',
+    '[null,false,"the.key"]',
+    '[null,true,"the.key"]',
+    "[null,true]",
+  ]);
 });
 
 test("by the value of a key alone where sums by subscription too would be too many", async () => {
@@ -318,8 +318,8 @@ test("by the value of a key alone where sums by subscription too would be too ma
   expect(await answers()).toEqual(later);
   expect(await store.check(null, TIMEOUT_MS)).toMatchObject({ events: 450, different: 0 });
   await store.close();
-  expect(await names(path)).toEqual(["\u0001kind"]);
-  await ask(path, "UPDATE usage_group_hours SET total = total + 1");
+  expect(await sumNames(path)).toEqual(['[null,false,"\\u0001kind"]', '[null,false,"kind"]']);
+  await numbersOf(path, "UPDATE usage_group_sums SET total = total + 1");
   const again = await opened(path);
   expect((await again.check(null, TIMEOUT_MS)).different).toBeGreaterThan(0);
   const [wrong] = await again.aggregate({ ...TOTAL, company_id: 1, group_by: ["metadata:kind"] }, TIMEOUT_MS);

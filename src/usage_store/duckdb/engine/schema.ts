@@ -41,8 +41,8 @@ export const STORED_TABLES = [
   ...EVENT_TABLES,
   "usage_hour_deltas",
   "usage_hour_folds",
-  "usage_group_hours",
-  "usage_summed",
+  "usage_group_sums",
+  "usage_group_summed",
   "usage_kept_hours",
   "usage_kept_since",
 ] as const;
@@ -64,23 +64,28 @@ export const HOUR_COLUMNS = {
 } as const;
 
 /**
- * The columns of sums by company and UTC hour and by subscription, the value of a metadata key as JSON text, or both:
- * one row each. What they are by has a name, their `key`, as in sums_names.ts. `usage_summed` says which there are, all
- * of the events up to its `seq`. The two came later than the layout's version: a program that does not know them leaves
- * them alone, and they stay right.
+ * The columns of group sums, one row each: by company, by hour of UTC or by day, whose number since 1970 is `span`, and by
+ * subscription, the values of metadata keys as JSON text, or both. What they are by has a name, as in sums_kind.ts.
+ * `usage_group_summed` says which there are, all of the events up to its `seq`. The two came later than the layout's
+ * version: a program that does not know them leaves them alone. They are emptied where another program had the file last,
+ * which may have erased or removed events that are in them: they are made again.
  */
-const GROUP_HOUR_COLUMNS = {
+const GROUP_SUM_COLUMNS = {
   company_id: INTEGER,
-  key: VARCHAR,
+  name: VARCHAR,
   subscription_id: INTEGER,
-  hour: INTEGER,
+  span: INTEGER,
   value: VARCHAR,
+  second_value: VARCHAR,
   total: TOTAL_TYPE,
   events: BIGINT,
   low: USAGE_TYPE,
   high: USAGE_TYPE,
 } as const;
-const SUMMED_COLUMNS = { company_id: INTEGER, key: VARCHAR, seq: BIGINT } as const;
+const GROUP_SUMMED_COLUMNS = { company_id: INTEGER, name: VARCHAR, seq: BIGINT } as const;
+
+/** The group sums of earlier programs, which were by hour only. */
+const EARLIER_GROUP_SUMS = ["usage_group_hours", "usage_summed"] as const;
 
 /**
  * What stays of events that were removed: their sums by company, subscription and UTC hour, a row each, and where each
@@ -117,8 +122,10 @@ export const CREATE_TABLES = `
   ${EVENT_TABLES.map((table) => `CREATE TABLE IF NOT EXISTS ${table} (${EVENTS_SQL});`).join("\n")}
   CREATE TABLE IF NOT EXISTS usage_hour_deltas (${HOURS_SQL});
   CREATE TABLE IF NOT EXISTS usage_hour_folds (${HOURS_SQL});
-  CREATE TABLE IF NOT EXISTS usage_group_hours (${notNull(GROUP_HOUR_COLUMNS)});
-  CREATE TABLE IF NOT EXISTS usage_summed (${notNull(SUMMED_COLUMNS)});
+  CREATE TABLE IF NOT EXISTS usage_group_sums (${notNull(GROUP_SUM_COLUMNS)});
+  CREATE TABLE IF NOT EXISTS usage_group_summed (${notNull(GROUP_SUMMED_COLUMNS)});
+  DELETE FROM usage_group_sums; DELETE FROM usage_group_summed;
+  ${EARLIER_GROUP_SUMS.map((table) => `DROP TABLE IF EXISTS ${table};`).join(" ")}
   CREATE TABLE IF NOT EXISTS usage_kept_hours (${notNull(KEPT_HOUR_COLUMNS)});
   CREATE TABLE IF NOT EXISTS usage_kept_since (${notNull(KEPT_SINCE_COLUMNS)});
   CREATE OR REPLACE VIEW usage_events AS

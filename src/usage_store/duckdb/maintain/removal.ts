@@ -1,5 +1,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { EVENT_SUMS, HOUR_OF_EVENT } from "../append/hour_sums.ts";
+import { forgetBefore } from "./group_sums.ts";
 import { EVENT_TABLES, KEPT_HOUR_COLUMNS } from "../engine/schema.ts";
 import { asNumber, query, quoteText } from "../engine/sql.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
@@ -43,8 +44,9 @@ export async function removeOldest(
     SELECT company_id, subscription_id, ${HOUR_OF_EVENT} AS hour, ${EVENT_SUMS}, count(*) FILTER (usage < 0)
     FROM usage_events WHERE ${removed} GROUP BY ALL ORDER BY hour, subscription_id`);
   for (const table of EVENT_TABLES) await connection.run(`DELETE FROM ${table} WHERE ${removed}`);
-  for (const table of ["usage_hour_deltas", "usage_hour_folds", "usage_group_hours"])
+  for (const table of ["usage_hour_deltas", "usage_hour_folds"])
     await connection.run(`DELETE FROM ${table} WHERE company_id = ${company_id} AND hour < ${until_hour}`);
+  await forgetBefore(connection, company_id, until_hour * HOUR_MS);
   await keepNumber(connection, last_seq);
   return events;
 }

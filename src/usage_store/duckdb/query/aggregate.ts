@@ -8,24 +8,20 @@ import {
   dayText,
   HOUR_MS,
   hourText,
+  midnightsOf,
   monthText,
   type OffsetSegment,
   offsetSegments,
   type Slices,
   slicesOf,
 } from "../../time_buckets.ts";
-import {
-  type AggregateQuery,
-  type AggregateRow,
-  type EventFilter,
-  type GroupKind,
-  metadataKeyOf,
-} from "../../port.ts";
+import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf } from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { groupTextSql, readScalar, storedGroupSql, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
-import { arePreferred, EVENT_SUMS, type GroupHours, hoursSql, keysOfValues, SUMS_OF_SUMS } from "./rollup.ts";
+import { type GroupRows, groupRowsSql, valueColumn } from "./group_rows.ts";
+import { arePreferred, EVENT_SUMS, hoursSql, SUMS_OF_SUMS } from "./rollup.ts";
 import { isByTime, type TimeRange } from "../../query/time_range.ts";
-import { BY_SUBSCRIPTION, sumsNames } from "./sums_names.ts";
+import { type Cuts, groupRowsOf } from "./sums_choice.ts";
 import type { Summed } from "../maintain/group_sums.ts";
 import { asDecimal, asNumber, asText, Parameters, queryMany } from "../engine/sql.ts";
 
@@ -94,30 +90,31 @@ function groupsSql(
 ): { sql: string; groupings: Grouping[] } {
   const kinds = wanted.group_by;
   const is_timed = kinds.some(isTime);
-  const segments = is_timed ? segmentsOf(wanted, range) : [];
+  const segments = segmentsOf(wanted, range);
   const slices = slicesOf(segments, kinds.includes("hour") ? HOUR_MS : DAY_MS);
-  const by_time = isByTime(wanted) && kinds.every(isTime);
-  const groups = by_time ? undefined : groupHoursOf(wanted, summed);
   if (since_ms !== undefined && !holdHours(slices)) throw notKept(since_ms, "by whole hours of UTC");
-  const by_hour =
-    since_ms !== undefined ||
-    (holdHours(slices) && (by_time || groups !== undefined) && arePreferred(wanted, has_few));
-  const at = by_hour ? `hour * ${HOUR_MS}` : "timestamp";
-  const [sums, from] = by_hour
-    ? [
-        SUMS_OF_SUMS,
-        `(${since_ms === undefined ? hoursSql(wanted, parameters, groups) : keptHoursSql(wanted, parameters)})`,
-      ]
-    : [EVENT_SUMS, `usage_events WHERE ${whereSql(wanted, parameters)}`];
+  const {
+    sums,
+    from,
+    at,
+    rows: group_rows,
+  } = sourceOf(wanted, { range, has_few, summed, since_ms }, cutsOf(wanted, range, segments), parameters);
+  const is_of_events = at === "timestamp";
   const [first] = segments;
   const is_sliced = is_timed && (segments.length > 1 || kinds.includes("month"));
-  // A local day is found event by event: where the clock changes slices are hours, by subscription nearly as many as events.
-  const by_day = is_sliced && !by_hour && !kinds.includes("hour") && segments.length <= FEW_SEGMENTS;
+  // A local day is found row by row: where the clock changes slices are hours, by subscription nearly as many as events.
+  const by_day =
+    is_sliced &&
+    (is_of_events || group_rows !== undefined) &&
+    !kinds.includes("hour") &&
+    segments.length <= FEW_SEGMENTS;
   const zoned = by_day ? DAY_LOCAL : zonedLocal;
   const local = is_sliced ? zoned : constantLocal(at, first?.offset_ms ?? 0);
   const { max_key_length } = wanted;
   const textOf = (key: string) =>
-    by_hour ? storedGroupSql(max_key_length, parameters) : groupTextSql(key, max_key_length, parameters);
+    group_rows === undefined
+      ? groupTextSql(key, max_key_length, parameters)
+      : storedGroupSql(valueColumn(group_rows, key), max_key_length, parameters);
   const groupings = kinds.map((kind, i) => groupingOf(kind, i, local, textOf));
   if (!is_sliced) {
     const columns = groupings.flatMap((grouping) => grouping.columns).map(namedSql);
@@ -136,8 +133,8 @@ function groupsSql(
     };
   }
   const { shift_ms, width_ms } = slices;
-  // Sums by hour are slices already.
-  const rows = by_hour
+  // Sums are slices already.
+  const rows = !is_of_events
     ? `SELECT ${[...of_events.map(namedSql), `${at} AS slice_ms`].join(", ")}, total, events, low, high FROM ${from}`
     : `SELECT *, slice * ${width_ms} - ${shift_ms} AS slice_ms FROM (
         SELECT ${[...of_events.map(namedSql), `(${at} + ${shift_ms}) // ${width_ms} AS slice`, sums].join(", ")}
@@ -146,22 +143,47 @@ function groupsSql(
   return { sql, groupings };
 }
 
-/** The names of the group sums that would suffice for the query, the fewest first; none when events must be read. */
-export function sufficientSums(wanted: EventFilter & Pick<AggregateQuery, "group_by">): string[] {
-  const grouped = wanted.group_by.map(metadataKeyOf).filter((key) => key !== undefined);
-  const filtered = keysOfValues(wanted);
-  const [key, ...others] = new Set([...grouped, ...(filtered ?? [])]);
-  if (filtered === undefined || grouped.length > 1 || others.length > 0) return [];
-  if (key === undefined) return [BY_SUBSCRIPTION];
-  const is_whole = wanted.subscription_ids === undefined && !wanted.group_by.includes("subscription");
-  return sumsNames(key).slice(is_whole ? 0 : 1);
+/** What is added up: SQL of the rows, of when they are and of their sums; `rows` where these are group sums. */
+interface Source {
+  from: string;
+  at: string;
+  sums: string;
+  rows?: GroupRows;
 }
 
-/** The group sums that suffice for the query, if there are any. */
-function groupHoursOf(wanted: AggregateQuery, summed: Summed | undefined): GroupHours | undefined {
-  const present = summed?.keys.get(wanted.company_id);
-  const name = sufficientSums(wanted).find((one) => present?.has(one) === true);
-  return summed === undefined || name === undefined ? undefined : { name, seq: summed.seq };
+function ofHours(sql: string): Source {
+  return { from: `(${sql})`, at: `hour * ${HOUR_MS}`, sums: SUMS_OF_SUMS };
+}
+
+function sourceOf(wanted: AggregateQuery, known: Known, cuts: Cuts, parameters: Parameters): Source {
+  const { has_few, summed, since_ms } = known;
+  if (since_ms !== undefined) return ofHours(keptHoursSql(wanted, parameters));
+  if (arePreferred(wanted, has_few)) {
+    const is_by_time = isByTime(wanted) && wanted.group_by.every(isTime);
+    if (is_by_time && cuts.hold_hours) return ofHours(hoursSql(wanted, parameters));
+    const rows = groupRowsOf(wanted, cuts, summed);
+    if (rows !== undefined)
+      return { from: `(${groupRowsSql(wanted, rows, parameters)})`, at: "at_ms", sums: SUMS_OF_SUMS, rows };
+  }
+  return { from: `usage_events WHERE ${whereSql(wanted, parameters)}`, at: "timestamp", sums: EVENT_SUMS };
+}
+
+/** Local days beyond which sums by day are not read. */
+const MAX_DAYS = 4_000;
+
+/** How a query cuts its time: by hours, by local days, of which months are made, or not at all. */
+export function cutsOf(wanted: AggregateQuery, range: TimeRange, segments = segmentsOf(wanted, range)): Cuts {
+  const { group_by, start_ms, end_ms } = wanted;
+  const by_hour = group_by.includes("hour");
+  const hold_hours = holdHours(slicesOf(segments, by_hour ? HOUR_MS : DAY_MS));
+  if (by_hour) return { hold_hours };
+  if (segments.length === 0)
+    return { hold_hours, edges: [start_ms ?? Number.NEGATIVE_INFINITY, end_ms ?? Number.POSITIVE_INFINITY] };
+  const until_ms = Math.min(end_ms ?? Number.POSITIVE_INFINITY, range.max_timestamp + 1);
+  const midnights = midnightsOf(segments, until_ms, MAX_DAYS) ?? [];
+  const [first, last] = [midnights[0], midnights.at(-1)];
+  if (first === undefined || last === undefined) return { hold_hours };
+  return { hold_hours, edges: [start_ms ?? first - DAY_MS, ...midnights, end_ms ?? last + DAY_MS] };
 }
 
 function isTime(kind: GroupKind | undefined): kind is "day" | "hour" | "month" {
@@ -223,8 +245,12 @@ const zonedLocal: Local = {
 /** Local time of sums by local day. */
 const DAY_LOCAL: Local = { number: () => "local_day", offset_ms: "NULL" };
 
-/** The segments of one offset in the query's time, as far as there are events. */
-function segmentsOf({ time_zone, start_ms, end_ms }: AggregateQuery, range: TimeRange): OffsetSegment[] {
+/** The segments of one offset in the query's time, as far as there are events; none where it is not grouped by time. */
+function segmentsOf(
+  { group_by, time_zone, start_ms, end_ms }: AggregateQuery,
+  range: TimeRange,
+): OffsetSegment[] {
+  if (!group_by.some(isTime)) return [];
   const until_ms = Math.min(end_ms ?? Number.POSITIVE_INFINITY, range.max_timestamp + 1);
   const from_ms = Math.max(0, Math.min(Math.max(start_ms ?? 0, range.min_timestamp), range.max_timestamp));
   return offsetSegments(time_zone, from_ms, until_ms);

@@ -129,8 +129,8 @@ export function groupTextSql(key: string, max_length: number, parameters: Parame
 }
 
 /** As `groupTextSql`, of a `value` as `valueSql` gives it. */
-export function storedGroupSql(max_length: number, parameters: Parameters): string {
-  return `if(value = '', NULL, ${cutSql("value", max_length, parameters)})`;
+export function storedGroupSql(value: string, max_length: number, parameters: Parameters): string {
+  return `if(${value} = '', NULL, ${cutSql(value, max_length, parameters)})`;
 }
 
 /** Whether JSON text is an object or array. */

@@ -14,7 +14,6 @@ import { EngineLostError } from "../engine/engine.ts";
 import { asDecimal, asNumber, asText, decimalSql, Parameters, query, queryMany } from "../engine/sql.ts";
 import type { GroupSums, Summed } from "../maintain/group_sums.ts";
 import { lostError, type Recovery } from "../maintain/recovery.ts";
-import { sufficientSums } from "./aggregate.ts";
 import { checkKept } from "../../query/check_kept.ts";
 import type { Companies } from "../index/companies.ts";
 import { inRange } from "./in_range.ts";
@@ -22,6 +21,7 @@ import { arePreferred, eventsRead } from "./rollup.ts";
 import { isByTime, unbound } from "../../query/time_range.ts";
 import { spansOf } from "./series_buckets.ts";
 import { answerSql, countsSubscriptions, rowsSql, type SeriesSource } from "./series_sql.ts";
+import { type Cuts, groupRowsOf, type SummedQuery, sufficientSums } from "./sums_choice.ts";
 
 /** As `UsageStore.series`. */
 export function askSeries(
@@ -75,7 +75,7 @@ export async function askFrames(
   const { readers, group_sums, compactor } = await recovery.parts(timeout_ms);
   const reduced = unbound(filter, companies.rangeOf(company_id));
   const source = sourceOf(wanted, reduced, companies.haveFew(filter), group_sums.summed);
-  if (source.kind === "hours" || keptFilter(recovery, wanted) !== undefined) {
+  if (source.kind !== "events" || keptFilter(recovery, wanted) !== undefined) {
     const result = await askSeries(recovery, wanted, options);
     return send({ from_ms: filter.start_ms, result });
   }
@@ -142,23 +142,28 @@ function sourceOf(
   has_few: boolean,
   summed: Summed | undefined,
 ): SeriesSource {
-  const { edges, group_by } = wanted;
-  const holds_hours = edges.slice(1, -1).every((edge) => edge % HOUR_MS === 0);
-  if (!holds_hours || !arePreferred(filter, has_few)) return { kind: "events" };
-  if (group_by.length === 0 && isByTime(filter) && !countsSubscriptions(wanted)) return { kind: "hours" };
-  const present = summed?.keys.get(wanted.company_id);
-  const name = namesOf(wanted).find((one) => present?.has(one) === true);
-  if (summed === undefined || name === undefined) return { kind: "events" };
-  return { kind: "hours", groups: { name, seq: summed.seq } };
+  const cuts = cutsOf(wanted, filter);
+  if (!arePreferred(filter, has_few)) return { kind: "events" };
+  const is_whole = wanted.group_by.length === 0 && isByTime(filter) && !countsSubscriptions(wanted);
+  if (is_whole && cuts.hold_hours) return { kind: "hours" };
+  const rows = groupRowsOf({ ...filter, group_by: kindsOf(wanted) }, cuts, summed);
+  return rows === undefined ? { kind: "events" } : { kind: "groups", rows };
 }
 
-/** The names of the group sums that would suffice. */
-function namesOf(wanted: SeriesQuery): string[] {
+function cutsOf({ edges }: SeriesQuery, { start_ms, end_ms }: EventFilter): Cuts {
+  const inner = edges.slice(1, -1);
+  return {
+    hold_hours: inner.every((edge) => edge % HOUR_MS === 0),
+    edges: [start_ms ?? Number.NEGATIVE_INFINITY, ...inner, end_ms ?? Number.POSITIVE_INFINITY],
+  };
+}
+
+/** What the rows are by, but for their time. */
+function kindsOf(wanted: SeriesQuery): SummedQuery["group_by"] {
   const kinds = wanted.group_by.map(
     (grouping): GroupKind => (grouping.by === "metadata" ? `metadata:${grouping.key}` : "subscription"),
   );
-  const group_by = countsSubscriptions(wanted) ? [...kinds, "subscription" as const] : kinds;
-  return sufficientSums({ ...filterOf(wanted), group_by });
+  return countsSubscriptions(wanted) ? [...kinds, "subscription"] : kinds;
 }
 
 /** Counts a question that sums would have answered, had they been there. */
@@ -168,12 +173,13 @@ function countMissing(
   found: SeriesResult | undefined,
   companies: Companies,
 ): boolean {
-  const [name] = namesOf(wanted);
-  if (name === undefined || found === undefined) return false;
+  if (found === undefined) return false;
   const filter = filterOf(wanted);
   const within = companies.eventsWithin(filter);
   const events = eventsRead(filter, { found: found.total.events, within });
-  group_sums.countQuery(wanted.company_id, name, events);
+  const findSufficient = () =>
+    sufficientSums({ ...filter, group_by: kindsOf(wanted) }, cutsOf(wanted, filter));
+  group_sums.countQuery(wanted.company_id, findSufficient, events);
   return group_sums.is_wanted;
 }
 

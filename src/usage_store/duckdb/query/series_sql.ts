@@ -4,21 +4,23 @@ import { HOUR_MS } from "../../time_buckets.ts";
 import { whereSql } from "./filters.ts";
 import { keptHoursSql } from "./kept_hours.ts";
 import { cutTextSql, valueSql } from "./metadata_sql.ts";
-import { EVENT_SUMS, type GroupHours, hoursSql, SUMS_OF_SUMS } from "./rollup.ts";
+import { type GroupRows, groupRowsSql, valueColumn } from "./group_rows.ts";
+import { hoursSql } from "./rollup.ts";
 import { bucketSql } from "./series_buckets.ts";
 import type { Parameters } from "../engine/sql.ts";
 
 // A series in SQL, in two steps. Its rows are sums by bucket and group; its answer are the rows of the top groups, of all
 // others together and of everything, in each bucket and over all.
 
-/** What rows are added up from: events, or sums by hour; with `kept` what stayed of removed events too. */
+/** What rows are added up from: events, sums by hour, or group sums; with `kept` what stayed of removed events too. */
 export type SeriesSource =
   | { kind: "events" }
-  | { kind: "hours"; groups?: GroupHours }
+  | { kind: "hours" }
+  | { kind: "groups"; rows: GroupRows }
   /** The first of all events came at `first_ms`: an edge may lie in its hour, before it. */
   | { kind: "kept"; first_ms: number };
 
-/** SQL of the rows: bucket, g0, g1, [subscription_id,] total, events, low, high and read. */
+/** SQL of the rows: bucket, g0, g1, [subscription_id,] the sums that the measure needs, and read. */
 export function rowsSql(
   wanted: SeriesQuery,
   filter: EventFilter,
@@ -30,9 +32,36 @@ export function rowsSql(
   const labels = group_by.map((grouping, i) => labelsSql(grouping, i, parameters));
   const groups = group_by.map((grouping, i) => `${groupSql(wanted, grouping, i, parameters)} AS g${i}`);
   const columns = ["bucket", ...groups, ...(countsSubscriptions(wanted) ? ["subscription_id"] : [])];
-  return `SELECT ${columns.join(", ")}, ${SUMS_OF_SUMS}, sum(read) AS read
+  return `SELECT ${[...columns, ...sumsOf(wanted)].join(", ")}, sum(read) AS read
     FROM (${summed}) ${labels.join(" ")} GROUP BY ALL`;
 }
+
+/** The sums that a measure needs, beside the number of events: what it needs not takes a quarter of the time. */
+const NEEDED: Record<SeriesQuery["measure"], readonly ("total" | "low" | "high")[]> = {
+  units: ["total"],
+  events: [],
+  mean: ["total"],
+  smallest: ["low"],
+  largest: ["high"],
+  active_subscriptions: [],
+};
+
+/** SQL of the sums of events. */
+function sumsOfEvents({ measure }: SeriesQuery): string[] {
+  const of_usage = { total: "sum(usage)", low: "min(usage)", high: "max(usage)" };
+  return ["count(*) AS events", ...NEEDED[measure].map((name) => `${of_usage[name]} AS ${name}`)];
+}
+
+/** SQL of the sums of sums. */
+function sumsOf({ measure }: SeriesQuery): string[] {
+  const of_sums = { total: "sum(total)", low: "min(low)", high: "max(high)" };
+  return [
+    "coalesce(sum(events), 0) AS events",
+    ...NEEDED[measure].map((name) => `${of_sums[name]} AS ${name}`),
+  ];
+}
+
+const noValue = () => "''";
 
 /** A bucket that is the same for all is no group: the engine would answer a sum of nothing. */
 const NOT_OF_NOTHING = "HAVING count(*) > 0";
@@ -53,16 +82,20 @@ function summedSql(
       grouping.by === "metadata" ? [`${valueOf(grouping.key)} AS value_${i}`] : [],
     ),
   ];
-  const ofHours = (hours: string, at = `hour * ${HOUR_MS}`) =>
-    `SELECT ${columns(at, () => "value").join(", ")}, ${SUMS_OF_SUMS}, count(*) AS read
-    FROM (${hours}) GROUP BY ALL ${NOT_OF_NOTHING}`;
-  if (source.kind === "hours") return ofHours(hoursSql(filter, parameters, source.groups));
+  const ofSums = (sums: string, at: string, valueOf: (key: string) => string = noValue) =>
+    `SELECT ${[...columns(at, valueOf), ...sumsOf(wanted)].join(", ")}, count(*) AS read
+    FROM (${sums}) GROUP BY ALL ${NOT_OF_NOTHING}`;
+  if (source.kind === "hours") return ofSums(hoursSql(filter, parameters), `hour * ${HOUR_MS}`);
+  if (source.kind === "groups") {
+    const { rows } = source;
+    return ofSums(groupRowsSql(filter, rows, parameters), "at_ms", (key) => valueColumn(rows, key));
+  }
   const of_events = columns("timestamp", (key) => valueSql(key, parameters));
-  const events = `SELECT ${of_events.join(", ")}, ${EVENT_SUMS}, count(*) AS read
+  const events = `SELECT ${[...of_events, ...sumsOfEvents(wanted)].join(", ")}, count(*) AS read
     FROM usage_events WHERE ${whereSql(filter, parameters)} GROUP BY ALL ${NOT_OF_NOTHING}`;
   if (source.kind === "events") return events;
   const at = `greatest(hour * ${HOUR_MS}, ${parameters.integer(source.first_ms)})`;
-  return `${events} UNION ALL ${ofHours(keptHoursSql(filter, parameters), at)}`;
+  return `${events} UNION ALL ${ofSums(keptHoursSql(filter, parameters), at)}`;
 }
 
 export function countsSubscriptions({ measure }: SeriesQuery): boolean {
@@ -142,7 +175,7 @@ function measuredSql(wanted: SeriesQuery, columns: readonly string[], from: stri
   const { measure } = wanted;
   const subscriptions =
     measure === "active_subscriptions" ? ["count(DISTINCT subscription_id) AS subscriptions"] : [];
-  const sums = `SELECT ${[...columns, SUMS_OF_SUMS, ...subscriptions].join(", ")} ${from}`;
+  const sums = `SELECT ${[...columns, ...sumsOf(wanted), ...subscriptions].join(", ")} ${from}`;
   if (measure !== "mean") return sums;
   // Whole numbers: the engine would divide decimals as doubles.
   return `SELECT *, if(events = 0, NULL, sign(millionths) * ((2 * abs(millionths) + events) // (2 * events)))
