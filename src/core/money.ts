@@ -169,11 +169,22 @@ export interface Amounts {
   readonly large: readonly Decimal[];
 }
 
+/** Minor units in the currency's digits: -5n → "-0.05". */
+function minorText(minor_units: bigint, digits: number): Decimal {
+  const size = String(minor_units)
+    .replace("-", "")
+    .padStart(digits + 1, "0");
+  const point = size.length - digits;
+  const text = digits === 0 ? size : `${size.slice(0, point)}.${size.slice(point)}`;
+  return minor_units < 0n ? `-${text}` : text;
+}
+
 /** The sum in the currency's digits. */
 export function sumAmounts(amounts: readonly Amounts[], currency: string): Decimal {
   const digits = currencyDigits(currency);
   const minor_units = amounts.reduce((all, one) => all + one.minor_units, 0n);
   const large = amounts.flatMap((one) => one.large);
+  if (large.length === 0) return minorText(minor_units, digits);
   const small = toBig(String(minor_units)).times(`1e-${digits}`);
   return money(
     large.reduce((all, amount) => all.plus(amount), small),

@@ -1,4 +1,16 @@
-import { type AnyColumn, and, eq, gte, inArray, is, lt, type Placeholder, type SQL, sql } from "drizzle-orm";
+import {
+  type AnyColumn,
+  and,
+  eq,
+  gte,
+  inArray,
+  is,
+  lt,
+  type Placeholder,
+  type SQL,
+  type SQLWrapper,
+  sql,
+} from "drizzle-orm";
 import { SQLiteColumn } from "drizzle-orm/sqlite-core";
 import type { Scope } from "../core/access.ts";
 import type { Amounts } from "../core/money.ts";
@@ -64,25 +76,50 @@ export function textIn(column: AnyColumn, texts: readonly string[]): SQL {
  * of the time that a row for each takes. Several such columns of one statement are in the same order.
  */
 export function listOf<C extends AnyColumn>(column: C): SQL<C["_"]["data"][] | null> {
-  const list = is(column, SQLiteColumn) ? sql`json_group_array(${column})` : sql`json_agg(${column})::text`;
-  return list.mapWith((text: string): C["_"]["data"][] => JSON.parse(text)) as SQL<C["_"]["data"][] | null>;
+  return listOfValues<C["_"]["data"]>(column, column);
+}
+
+/** As `listOf`, of an expression in a statement over the table of `column`; the values are as JSON has them. */
+export function listOfValues<T>(value: SQLWrapper, column: AnyColumn): SQL<T[] | null> {
+  const list = is(column, SQLiteColumn) ? sql`json_group_array(${value})` : sql`json_agg(${value})::text`;
+  return list.mapWith((text: string): T[] => JSON.parse(text)) as SQL<T[] | null>;
 }
 
 /** Amounts of so many characters are added up as whole numbers: nine million of them fit in 64 bits. */
 const SHORT_AMOUNT = 13;
 
+/** The sum of a column of amounts in two parts, as text: whole minor units, and the amounts too large for that. */
+export interface AmountParts {
+  minor_units: SQL<string | null>;
+  large: SQL<string | null>;
+}
+
 /** The sum of a column of amounts that have all digits of their currency, exact: SQLite's own would be a binary fraction. */
-export function amountsOf(column: AnyColumn): SQL<Amounts> {
+export function amountParts(column: AnyColumn): AmountParts {
+  if (!is(column, SQLiteColumn))
+    return { minor_units: sql`replace(sum(${column})::text, '.', '')`, large: sql`NULL::text` };
   const digits = sql`CAST(replace(${column}, '.', '') AS INTEGER)`;
   const is_long = sql`length(${column}) > ${SHORT_AMOUNT}`;
-  const sums = is(column, SQLiteColumn)
-    ? sql<Amounts>`json_array(
-        CAST(sum(CASE WHEN ${is_long} THEN 0 ELSE ${digits} END) AS TEXT),
-        json(json_group_array(${column}) FILTER (WHERE ${is_long})))`
-    : sql<Amounts>`json_build_array(replace(sum(${column})::text, '.', ''), json_build_array())::text`;
-  return sums.mapWith((text: string): Amounts => {
-    const [minor_units, large]: [string | null, string[]] = JSON.parse(text);
-    return { minor_units: BigInt(minor_units ?? 0), large };
+  return {
+    minor_units: sql`CAST(sum(CASE WHEN ${is_long} THEN 0 ELSE ${digits} END) AS TEXT)`,
+    large: sql`group_concat(CASE WHEN ${is_long} THEN ${column} END)`,
+  };
+}
+
+/** Reads both parts of a sum. */
+export function readAmounts(minor_units: string | null, large: string | null): Amounts {
+  return { minor_units: BigInt(minor_units ?? 0), large: large === null ? [] : large.split(",") };
+}
+
+/** Both parts of a sum as one. */
+export function amountsOf(column: AnyColumn): SQL<Amounts> {
+  const { minor_units, large } = amountParts(column);
+  const json = is(column, SQLiteColumn)
+    ? sql<Amounts>`json_array(${minor_units}, ${large})`
+    : sql<Amounts>`json_build_array(${minor_units}, ${large})::text`;
+  return json.mapWith((text: string): Amounts => {
+    const [minor, of_large]: [string | null, string | null] = JSON.parse(text);
+    return readAmounts(minor, of_large);
   });
 }
 

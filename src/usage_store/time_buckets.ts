@@ -24,7 +24,10 @@ export function offsetSegments(time_zone: string, from_ms: number, until_ms: num
   return segments;
 }
 
-/** The local midnights in these segments before `until_ms`, ascending; undefined where they are over `limit`. */
+/**
+ * The instants in these segments, before `until_ms`, at which another local day begins, ascending: mostly midnights.
+ * Undefined where they are over `limit`.
+ */
 export function midnightsOf(
   segments: readonly OffsetSegment[],
   until_ms: number,
@@ -33,7 +36,16 @@ export function midnightsOf(
   const midnights: number[] = [];
   for (const [i, { start_ms, offset_ms }] of segments.entries()) {
     const end_ms = Math.min(segments[i + 1]?.start_ms ?? until_ms, until_ms);
+    const before = segments[i - 1];
     let at_ms = Math.ceil((start_ms + offset_ms) / DAY_MS) * DAY_MS - offset_ms;
+    // The clock may skip the midnight.
+    const day_before = before && Math.floor((start_ms - 1 + before.offset_ms) / DAY_MS);
+    if (
+      day_before !== undefined &&
+      day_before !== Math.floor((start_ms + offset_ms) / DAY_MS) &&
+      at_ms > start_ms
+    )
+      midnights.push(start_ms);
     for (; at_ms < end_ms; at_ms += DAY_MS) {
       if (midnights.length === limit) return undefined;
       midnights.push(at_ms);

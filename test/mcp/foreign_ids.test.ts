@@ -312,6 +312,8 @@ function companyCases(): [tool: string, parameter: string, args: object][] {
       application({ items: [{ kind: "document", code: "payslip", note: "x" }] }),
     ],
     ["loan_approve_application", "application_id", application(offer)],
+    ["loan_start_review", "application_id", application({})],
+    ["loan_reject_application", "application_id", application({ reason_code: "other" })],
     ["loan_end_application", "application_id", application({ how: "withdraw" })],
     ["loan_disburse_application", "application_id", application({ reference: "x" })],
     [

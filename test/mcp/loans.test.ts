@@ -245,7 +245,7 @@ test("a loan's way by tools alone: from the program to the disbursement", async 
 
   const step = (name: string) => ask("loan_advance_application", { ...target, step: name });
   expect(await step("submit")).toMatchObject({ status: "submitted" });
-  expect(await step("start_review")).toMatchObject({ status: "under_review" });
+  expect(await ask("loan_start_review", target)).toMatchObject({ status: "under_review" });
   const items = [{ kind: "field", code: "borrower.email", note: "It bounces" }];
   expect(await ask("loan_request_action", { ...target, items })).toMatchObject({
     status: "action_required",
@@ -353,12 +353,8 @@ test("messages of loans that failed: their endpoints are shown, enabled and sent
 
 describe("what a choice needs, and what it does not take", () => {
   test.each([
-    ["loan_end_application", { application_id: 1, how: "reject" }, "reason_code is required for reject"],
-    [
-      "loan_end_application",
-      { application_id: 1, how: "withdraw", reason_code: "other" },
-      "reason_code must be left out for withdraw",
-    ],
+    ["loan_reject_application", { application_id: 1 }, "reason_code is required"],
+    ["loan_end_application", { application_id: 1, how: "reject" }, "how must be"],
     ["loan_review_document", { document_id: 1, verdict: "reject" }, "reason_code is required for reject"],
     [
       "loan_review_document",
@@ -383,7 +379,7 @@ describe("what a choice needs, and what it does not take", () => {
   });
 });
 
-test("a loan officer's agent finds the applications that are with the lender", async () => {
+test("a loan officer's agent finds the applications that are with the lender, reviews and rejects them", async () => {
   const officer = await agentFor(service, (await addUser(service.api, "loan_officer")).email);
   const of_lender = loans["staging"] as Loans;
   const { id: program_id } = await addProgram(of_lender);
@@ -394,5 +390,18 @@ test("a loan officer's agent finds the applications that are with the lender", a
   expect(await found()).toEqual([]);
   await lead(of_lender, id, "submitted");
   expect(await found()).toEqual([id]);
+  const target = { environment: "staging", application_id: id };
+  const decided = async (name: string, how = {}) =>
+    (await officer.call(name, { ...target, ...how })).structured.data;
+  expect(await decided("loan_start_review")).toMatchObject({ status: "under_review" });
+  expect(await decided("loan_reject_application", { reason_code: "other", note: "Too young" })).toMatchObject(
+    {
+      status: "rejected",
+      decision: { outcome: "rejected", reason_code: "other", note: "Too young" },
+    },
+  );
+  const names = (await officer.list()).map((tool: Json) => tool.name);
+  expect(names).not.toContain("loan_advance_application");
+  expect(names).not.toContain("loan_end_application");
   await officer.close();
 });

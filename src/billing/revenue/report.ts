@@ -10,7 +10,7 @@ import type { ReportRevenue, Revenue, RevenueGroup, RevenueRow, RevenueTotal } f
 import * as queries from "./queries.ts";
 import { sumGroups, withBuckets } from "./sums.ts";
 
-/** How many months it is of where no range is given, the running one counted. */
+/** How many months it is of where no range is given. */
 const USUAL_MONTHS = 12;
 
 /** What was billed for the periods that begin in a range of time. Errors: invalid. Decision 0272. */
@@ -36,6 +36,11 @@ export async function revenueOf(
     groups: groups.length,
     rows: group_by === undefined ? [] : await namedRows(tx, group_by, keys, withBuckets(page_rows, buckets)),
   };
+}
+
+/** The range of a report that is given none: twelve months, the running one counted. */
+export async function usualRange(tx: ReadTx): Promise<Bounds> {
+  return rangeOf({}, tx.now, await listZones(tx));
 }
 
 /** Errors: invalid for a range that ends before it begins. */

@@ -1,5 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import { invalid } from "../../core/errors.ts";
 import { call } from "../../app/operation.ts";
 import { may } from "../../core/access.ts";
 import { Id, oneOf, paged } from "../../core/schema.ts";
@@ -8,7 +7,7 @@ import { listConsents } from "../consents/service.ts";
 import { LoanDocument } from "../documents/model.ts";
 import { listLoanDocuments } from "../documents/service.ts";
 import { data, dataOf } from "../../http/responses.ts";
-import { page, rejectUnused } from "../../mcp/params.ts";
+import { page } from "../../mcp/params.ts";
 import { action, saver } from "../../mcp/shapes.ts";
 import { describe } from "../../mcp/wire_schema.ts";
 import { application_id, loanTool, program_id } from "../tools.ts";
@@ -137,22 +136,27 @@ const saveApplication = loanTool({
   },
 });
 
-const STEPS = {
-  submit: submitLoanApplication,
-  start_review: reviewLoanApplication,
-  accept_offer: acceptLoanOffer,
-};
+const STEPS = { submit: submitLoanApplication, accept_offer: acceptLoanOffer };
 
 const advanceApplication = loanTool({
   name: "loan_advance_application",
   title: "Advance a loan application",
   description:
-    "submit sends one in draft or action_required to the lender; an error names all that is missing (documents are uploaded over REST). start_review takes a submitted one under review. accept_offer accepts the offer: only when the borrower has said so.",
+    "submit sends one in draft or action_required to the lender; an error names all that is missing (documents are uploaded over REST). accept_offer accepts the offer: only when the borrower has said so.",
   operations: Object.values(STEPS),
   details: DETAILS,
-  input: { application_id, step: describe(oneOf(["submit", "start_review", "accept_offer"]), "Which step") },
+  input: { application_id, step: describe(oneOf(["submit", "accept_offer"]), "Which step") },
   output: dataOf(LoanApplication),
   run: (ctx, { application_id: id, step }) => data(call(ctx, STEPS[step], { id })),
+});
+
+const startReview = loanTool({
+  name: "loan_start_review",
+  title: "Start a loan application's review",
+  description: "Takes a submitted application under review.",
+  ...action(reviewLoanApplication, "application_id"),
+  details: DETAILS,
+  input: { application_id },
 });
 
 const requestAction = loanTool({
@@ -183,33 +187,33 @@ const approveApplication = loanTool({
   },
 });
 
-const ENDINGS = { withdraw: withdrawLoanApplication, decline_offer: declineLoanOffer };
-
-const endApplication = loanTool({
-  name: "loan_end_application",
-  title: "Reject, withdraw or decline",
-  description:
-    "Ends an application for good. reject: the lender rejects one under review. withdraw: the borrower withdraws it before accepting an offer. decline_offer: the borrower declines the offer. Ask the person first.",
-  operations: [rejectLoanApplication, ...Object.values(ENDINGS)],
+const rejectApplication = loanTool({
+  name: "loan_reject_application",
+  title: "Reject a loan application",
+  description: "Rejects an application under review, for good. Ask the person first.",
+  ...action(rejectLoanApplication, "application_id"),
   is_destructive: true,
   details: DETAILS,
   input: {
     application_id,
-    how: describe(oneOf(["reject", "withdraw", "decline_offer"]), "Which of these"),
-    reason_code: Type.Optional(
-      describe(rejectLoanApplication.input.properties.reason_code, "Why; for reject only"),
-    ),
-    note: describe(rejectLoanApplication.input.properties.note, "A note; for reject only"),
+    reason_code: describe(rejectLoanApplication.input.properties.reason_code, "Why"),
+    note: describe(rejectLoanApplication.input.properties.note, "A note"),
   },
+});
+
+const ENDINGS = { withdraw: withdrawLoanApplication, decline_offer: declineLoanOffer };
+
+const endApplication = loanTool({
+  name: "loan_end_application",
+  title: "Withdraw an application, or decline its offer",
+  description:
+    "Ends an application for good, as the borrower wants: withdraw before an offer is accepted, or decline_offer. Ask the person first.",
+  operations: Object.values(ENDINGS),
+  is_destructive: true,
+  details: DETAILS,
+  input: { application_id, how: describe(oneOf(["withdraw", "decline_offer"]), "Which of these") },
   output: dataOf(LoanApplication),
-  async run(ctx, { application_id: id, how, reason_code, ...words }) {
-    if (how === "reject") {
-      if (reason_code === undefined) throw invalid("/reason_code", "is required for reject");
-      return data(call(ctx, rejectLoanApplication, { id, reason_code, ...words }));
-    }
-    rejectUnused(how, { reason_code, ...words });
-    return data(call(ctx, ENDINGS[how], { id }));
-  },
+  run: (ctx, { application_id: id, how }) => data(call(ctx, ENDINGS[how], { id })),
 });
 
 const disburseApplication = loanTool({
@@ -237,8 +241,10 @@ export const loanApplicationTools = [
   getApplication,
   saveApplication,
   advanceApplication,
+  startReview,
   requestAction,
   approveApplication,
+  rejectApplication,
   endApplication,
   disburseApplication,
 ];

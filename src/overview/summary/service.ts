@@ -2,13 +2,13 @@ import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx } from "../../app/transaction.ts";
 import { listBilled, listGroupNames } from "../../billing/revenue/queries.ts";
-import { revenueOf } from "../../billing/revenue/report.ts";
+import { revenueOf, usualRange } from "../../billing/revenue/report.ts";
 import { sumGroups } from "../../billing/revenue/sums.ts";
 import { runningBillsOf } from "../../billing/running_bills/list.ts";
 import { may, type Permission } from "../../core/access.ts";
 import { periodContaining, type ZoneTimeline } from "../../core/periods.ts";
 import { Nothing } from "../../core/schema.ts";
-import { instant, iso } from "../../core/time.ts";
+import { iso } from "../../core/time.ts";
 import { currentZone } from "../../core/windows.ts";
 import { listZones } from "../../tenancy/companies/queries.ts";
 import { LIMITS } from "../limits.ts";
@@ -78,9 +78,7 @@ async function sumUsage(ctx: Context, { from, to }: queries.Span) {
 /** The clients of which most was billed in the months of the revenue, for each currency. */
 async function topClients(ctx: Context) {
   const tx = readTx(ctx);
-  const report = await revenueOf(tx, { limit: 1 });
-  const range = { from: instant(report.from), to: instant(report.to) };
-  const groups = sumGroups(await listBilled(tx, range, "client"));
+  const groups = sumGroups(await listBilled(tx, await usualRange(tx), "client"));
   const top = [...Map.groupBy(groups, ({ currency }) => currency).values()].flatMap((of_currency) =>
     of_currency.slice(0, LIMITS.top_clients),
   );

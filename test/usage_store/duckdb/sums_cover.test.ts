@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import * as fc from "fast-check";
+import { cutsOf } from "../../../src/usage_store/duckdb/query/aggregate.ts";
 import { coverByDays, coverByHours, type Window } from "../../../src/usage_store/duckdb/query/sums_cover.ts";
 import { propertyCases } from "../../support/properties.ts";
 
@@ -91,5 +92,50 @@ test("whole spans and rests are all of the time, nothing twice, and no day lies 
       },
     ),
     propertyCases(500),
+  );
+});
+
+test("a query by day is cut at every midnight from the first event to the last, also on days of 25 hours", () => {
+  const zones = ["Europe/Berlin", "America/Sao_Paulo", "Asia/Kathmandu", "Pacific/Apia", "America/St_Johns"];
+  const changes = [
+    "2026-10-25T01:00Z",
+    "2018-11-04T03:00Z",
+    "2018-02-18T02:00Z",
+    "2011-12-30T10:00Z",
+    "2006-10-29T02:31Z",
+  ];
+  const day_of = (at: number, time_zone: string) =>
+    Temporal.Instant.fromEpochMilliseconds(at).toZonedDateTimeISO(time_zone).toPlainDate().toString();
+  fc.assert(
+    fc.property(
+      fc.constantFrom(...zones),
+      fc.constantFrom(...changes).map((text) => Temporal.Instant.from(text).epochMilliseconds),
+      fc.integer({ min: -40, max: 10 }),
+      fc.integer({ min: 1, max: 80 }),
+      (time_zone, change, from, hours) => {
+        const min_timestamp = change + from * HOUR_MS + 7;
+        const max_timestamp = min_timestamp + hours * HOUR_MS;
+        const wanted = {
+          company_id: 1,
+          group_by: ["day" as const],
+          time_zone,
+          max_groups: 10,
+          max_key_length: 10,
+        };
+        const { edges } = cutsOf(wanted, { min_timestamp, max_timestamp });
+        for (let at = min_timestamp; edges !== undefined && at <= max_timestamp; at += HOUR_MS / 4) {
+          const bucket = edges.findLastIndex((edge) => edge <= at);
+          expect([bucket >= 0, at < (edges[bucket + 1] ?? 0)]).toEqual([true, true]);
+          // An hour that comes twice may bring a day back: then its parts are buckets of their own.
+          const ends = [edges[bucket] ?? 0, (edges[bucket + 1] ?? 0) - 1];
+          if (
+            ends.every((end) => end >= min_timestamp && end <= max_timestamp) &&
+            (ends[1] ?? 0) - (ends[0] ?? 0) >= DAY_MS - 1
+          )
+            expect(ends.map((end) => day_of(end, time_zone))).toEqual(ends.map(() => day_of(at, time_zone)));
+        }
+      },
+    ),
+    propertyCases(300),
   );
 });

@@ -93,12 +93,13 @@ function groupsSql(
   const segments = segmentsOf(wanted, range);
   const slices = slicesOf(segments, kinds.includes("hour") ? HOUR_MS : DAY_MS);
   if (since_ms !== undefined && !holdHours(slices)) throw notKept(since_ms, "by whole hours of UTC");
-  const {
-    sums,
-    from,
-    at,
-    rows: group_rows,
-  } = sourceOf(wanted, { range, has_few, summed, since_ms }, cutsOf(wanted, range, segments), parameters);
+  const cuts = cutsOf(wanted, range, segments);
+  const { sums, from, at, group_rows } = sourceOf(
+    wanted,
+    { range, has_few, summed, since_ms },
+    cuts,
+    parameters,
+  );
   const is_of_events = at === "timestamp";
   const [first] = segments;
   const is_sliced = is_timed && (segments.length > 1 || kinds.includes("month"));
@@ -143,12 +144,12 @@ function groupsSql(
   return { sql, groupings };
 }
 
-/** What is added up: SQL of the rows, of when they are and of their sums; `rows` where these are group sums. */
+/** What is added up: SQL of the rows, of when they are and of their sums; `group_rows` where these are group sums. */
 interface Source {
   from: string;
   at: string;
   sums: string;
-  rows?: GroupRows;
+  group_rows?: GroupRows;
 }
 
 function ofHours(sql: string): Source {
@@ -161,9 +162,11 @@ function sourceOf(wanted: AggregateQuery, known: Known, cuts: Cuts, parameters: 
   if (arePreferred(wanted, has_few)) {
     const is_by_time = isByTime(wanted) && wanted.group_by.every(isTime);
     if (is_by_time && cuts.hold_hours) return ofHours(hoursSql(wanted, parameters));
-    const rows = groupRowsOf(wanted, cuts, summed);
-    if (rows !== undefined)
-      return { from: `(${groupRowsSql(wanted, rows, parameters)})`, at: "at_ms", sums: SUMS_OF_SUMS, rows };
+    const group_rows = groupRowsOf(wanted, cuts, summed);
+    if (group_rows !== undefined) {
+      const from = `(${groupRowsSql(wanted, group_rows, parameters)})`;
+      return { from, at: "at_ms", sums: SUMS_OF_SUMS, group_rows };
+    }
   }
   return { from: `usage_events WHERE ${whereSql(wanted, parameters)}`, at: "timestamp", sums: EVENT_SUMS };
 }
@@ -183,7 +186,9 @@ export function cutsOf(wanted: AggregateQuery, range: TimeRange, segments = segm
   const midnights = midnightsOf(segments, until_ms, MAX_DAYS) ?? [];
   const [first, last] = [midnights[0], midnights.at(-1)];
   if (first === undefined || last === undefined) return { hold_hours };
-  return { hold_hours, edges: [start_ms ?? first - DAY_MS, ...midnights, end_ms ?? last + DAY_MS] };
+  // Whole days at both ends, or more where the clock changes on one of them.
+  const from_ms = start_ms ?? Math.min(first - DAY_MS, segments[0]?.start_ms ?? 0);
+  return { hold_hours, edges: [from_ms, ...midnights, end_ms ?? Math.max(last + DAY_MS, until_ms)] };
 }
 
 function isTime(kind: GroupKind | undefined): kind is "day" | "hour" | "month" {

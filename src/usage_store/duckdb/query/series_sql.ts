@@ -27,13 +27,17 @@ export function rowsSql(
   source: SeriesSource,
   parameters: Parameters,
 ): string {
-  const { group_by } = wanted;
-  const summed = summedSql(wanted, filter, source, parameters);
-  const labels = group_by.map((grouping, i) => labelsSql(grouping, i, parameters));
-  const groups = group_by.map((grouping, i) => `${groupSql(wanted, grouping, i, parameters)} AS g${i}`);
+  const parts = partsSql(wanted, filter, source, parameters);
+  const { group_by, max_key_length } = wanted;
+  // Values are cut once for each group, and not for each event.
+  const is_whole = parts.length === 1 && group_by.every(({ by }) => by === "subscription");
+  if (is_whole) return parts.join();
+  const groups = group_by.map(({ by }, i) =>
+    by === "metadata" ? `${cutTextSql(`g${i}`, max_key_length, parameters)} AS g${i}` : `g${i}`,
+  );
   const columns = ["bucket", ...groups, ...(countsSubscriptions(wanted) ? ["subscription_id"] : [])];
   return `SELECT ${[...columns, ...sumsOf(wanted)].join(", ")}, sum(read) AS read
-    FROM (${summed}) ${labels.join(" ")} GROUP BY ALL`;
+    FROM (${parts.join(" UNION ALL ")}) GROUP BY ALL`;
 }
 
 /** The sums that a measure needs, beside the number of events: what it needs not takes a quarter of the time. */
@@ -66,36 +70,62 @@ const noValue = () => "''";
 /** A bucket that is the same for all is no group: the engine would answer a sum of nothing. */
 const NOT_OF_NOTHING = "HAVING count(*) > 0";
 
-/** SQL of sums by bucket and by what the groups are made of. */
-function summedSql(
+/** SQL of rows as those of the answer, but that values are whole; in parts that may have the same groups. */
+function partsSql(
   wanted: SeriesQuery,
   filter: EventFilter,
   source: SeriesSource,
   parameters: Parameters,
-): string {
-  const is_by_subscription =
-    countsSubscriptions(wanted) || wanted.group_by.some(({ by }) => by === "subscription");
-  const columns = (at: string, valueOf: (key: string) => string) => [
-    `${bucketSql(at, wanted.edges)} AS bucket`,
-    ...(is_by_subscription ? ["subscription_id"] : []),
-    ...wanted.group_by.flatMap((grouping, i) =>
-      grouping.by === "metadata" ? [`${valueOf(grouping.key)} AS value_${i}`] : [],
-    ),
-  ];
-  const ofSums = (sums: string, at: string, valueOf: (key: string) => string = noValue) =>
-    `SELECT ${[...columns(at, valueOf), ...sumsOf(wanted)].join(", ")}, count(*) AS read
-    FROM (${sums}) GROUP BY ALL ${NOT_OF_NOTHING}`;
-  if (source.kind === "hours") return ofSums(hoursSql(filter, parameters), `hour * ${HOUR_MS}`);
+): string[] {
+  const ofHours = (sql: string, at = `hour * ${HOUR_MS}`) =>
+    partSql(wanted, { from: sql, at, sums: sumsOf(wanted) }, parameters);
+  if (source.kind === "hours") return [ofHours(hoursSql(filter, parameters))];
   if (source.kind === "groups") {
     const { rows } = source;
-    return ofSums(groupRowsSql(filter, rows, parameters), "at_ms", (key) => valueColumn(rows, key));
+    const from = groupRowsSql(filter, rows, parameters);
+    const valueSqlOf = (key: string) => valueColumn(rows, key);
+    return [partSql(wanted, { from, at: "at_ms", sums: sumsOf(wanted), valueSqlOf }, parameters)];
   }
-  const of_events = columns("timestamp", (key) => valueSql(key, parameters));
-  const events = `SELECT ${[...of_events, ...sumsOfEvents(wanted)].join(", ")}, count(*) AS read
-    FROM usage_events WHERE ${whereSql(filter, parameters)} GROUP BY ALL ${NOT_OF_NOTHING}`;
-  if (source.kind === "events") return events;
+  const columns = "timestamp, subscription_id, usage, metadata";
+  const from = `SELECT ${columns} FROM usage_events WHERE ${whereSql(filter, parameters)}`;
+  const valueSqlOf = (key: string) => valueSql(key, parameters);
+  const events = partSql(
+    wanted,
+    { from, at: "timestamp", sums: sumsOfEvents(wanted), valueSqlOf },
+    parameters,
+  );
+  if (source.kind === "events") return [events];
   const at = `greatest(hour * ${HOUR_MS}, ${parameters.integer(source.first_ms)})`;
-  return `${events} UNION ALL ${ofSums(keptHoursSql(filter, parameters), at)}`;
+  return [events, ofHours(keptHoursSql(filter, parameters), at)];
+}
+
+/** What is added up: SQL of rows, of when they are, of their sums, and of the values of metadata keys. */
+interface Part {
+  from: string;
+  at: string;
+  sums: readonly string[];
+  valueSqlOf?: (key: string) => string;
+}
+
+function partSql(
+  wanted: SeriesQuery,
+  { from, at, sums, valueSqlOf = noValue }: Part,
+  parameters: Parameters,
+): string {
+  const { group_by, edges } = wanted;
+  const groups = group_by.map((grouping, i) => {
+    if (grouping.by === "metadata") return `${valueSqlOf(grouping.key)} AS g${i}`;
+    return `${grouping.labels === undefined ? "subscription_id::BIGINT" : `labels_${i}.label`} AS g${i}`;
+  });
+  const columns = [
+    `${bucketSql(at, edges)} AS bucket`,
+    ...groups,
+    ...(countsSubscriptions(wanted) ? ["subscription_id"] : []),
+    ...sums,
+    "count(*) AS read",
+  ];
+  const labels = group_by.map((grouping, i) => labelsSql(grouping, i, parameters));
+  return `SELECT ${columns.join(", ")} FROM (${from}) ${labels.join(" ")} GROUP BY ALL ${NOT_OF_NOTHING}`;
 }
 
 export function countsSubscriptions({ measure }: SeriesQuery): boolean {
@@ -115,16 +145,6 @@ function labelsSql(grouping: SeriesGrouping, position: number, parameters: Param
       ? "SELECT 0::BIGINT AS id, 0::BIGINT AS label LIMIT 0"
       : `SELECT ${list(labels.keys())} AS id, ${list(labels.values())} AS label`;
   return `LEFT JOIN (${table}) AS ${name} ON ${name}.id = subscription_id`;
-}
-
-function groupSql(
-  { max_key_length }: SeriesQuery,
-  grouping: SeriesGrouping,
-  position: number,
-  parameters: Parameters,
-): string {
-  if (grouping.by === "metadata") return cutTextSql(`value_${position}`, max_key_length, parameters);
-  return grouping.labels === undefined ? "subscription_id::BIGINT" : `labels_${position}.label`;
 }
 
 /** SQL of what a measure is, of sums: as text, and as what groups are ranked by. */
@@ -156,14 +176,15 @@ export function answerSql(wanted: SeriesQuery, rows: string, parameters: Paramet
   const same = names.map((name) => `${rows}.${name} IS NOT DISTINCT FROM ranked.${name}`);
   const placed =
     names.length === 0
-      ? `SELECT 1 AS place, * FROM ${rows}`
+      ? `SELECT * FROM ${rows}`
       : `SELECT coalesce(least(ranked.place, ${places + 1}), ${places + 1}) AS place, ${rows}.*
         FROM ${rows} LEFT JOIN (${ranked}) AS ranked ON ${same.join(" AND ")}`;
   const keys = names.map((name) => `any_value(${name}) AS ${name}`);
+  const sets = names.length === 0 ? "(bucket), ()" : "(place, bucket), (place), (bucket), ()";
   const sums = measuredSql(
     wanted,
-    ["place", "bucket", ...keys, "sum(read)::BIGINT AS read"],
-    `FROM (${placed}) GROUP BY GROUPING SETS ((place, bucket), (place), (bucket), ())`,
+    [names.length === 0 ? "NULL::INTEGER AS place" : "place", "bucket", ...keys, "sum(read)::BIGINT AS read"],
+    `FROM (${placed}) GROUP BY GROUPING SETS (${sets})`,
   );
   const groups =
     names.length === 0 ? "0" : `(SELECT count(*) FROM (SELECT 1 FROM ${rows} GROUP BY ${names.join(", ")}))`;
