@@ -208,8 +208,7 @@ function companyCases(): [tool: string, parameter: string, args: object][] {
   const draft = { name: "x", billing_type_id: 2, price: "1", currency: "USD", description: "" };
   const offer = { amount: "9000.00", tenor_months: 24, annual_rate: "8.5" };
   const of = (key: string, value: unknown, args: object) => ({ ...args, [key]: value });
-  const application = (args: object = {}) =>
-    of("application_id", foreign.application, { environment, ...args });
+  const loan = (args: object = {}) => of("application_id", foreign.application, { environment, ...args });
   return [
     ["billing_save_billing_model", "billing_model_id", { billing_model_id: foreign.metered, ...draft }],
     ["billing_save_billing_model", "meter_id", { ...draft, meter_id: foreign.meter }],
@@ -304,24 +303,20 @@ function companyCases(): [tool: string, parameter: string, args: object][] {
       "program_id",
       { environment, ...APPLICATION, tenor_months: 12, program_id: foreign.program },
     ],
-    ["loan_save_application", "application_id", application({ purpose: "x" })],
-    ["loan_advance_application", "application_id", application({ step: "submit" })],
-    [
-      "loan_request_action",
-      "application_id",
-      application({ items: [{ kind: "document", code: "payslip", note: "x" }] }),
-    ],
-    ["loan_approve_application", "application_id", application(offer)],
-    ["loan_start_review", "application_id", application({})],
-    ["loan_reject_application", "application_id", application({ reason_code: "other" })],
-    ["loan_end_application", "application_id", application({ how: "withdraw" })],
-    ["loan_disburse_application", "application_id", application({ reference: "x" })],
+    ["loan_save_application", "application_id", loan({ purpose: "x" })],
+    ["loan_advance_application", "application_id", loan({ step: "submit" })],
+    ["loan_request_action", "application_id", loan({ items: [{ kind: "field", code: "email", note: "x" }] })],
+    ["loan_approve_application", "application_id", loan(offer)],
+    ["loan_start_review", "application_id", loan({})],
+    ["loan_reject_application", "application_id", loan({ reason_code: "other" })],
+    ["loan_end_application", "application_id", loan({ how: "withdraw" })],
+    ["loan_disburse_application", "application_id", loan({ reference: "x" })],
     [
       "loan_review_document",
       "document_id",
       { environment, document_id: foreign.document, verdict: "verify" },
     ],
-    ["loan_record_consent", "application_id", application({ definition_id: company.definition, evidence })],
+    ["loan_record_consent", "application_id", loan({ definition_id: company.definition, evidence })],
     [
       "loan_record_consent",
       "definition_id",

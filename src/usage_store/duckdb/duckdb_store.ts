@@ -2,7 +2,6 @@
 import type { DuckDBConnection } from "@duckdb/node-api";
 import type { Write } from "../../core/download.ts";
 import { type DuckDbOptions, limitsOf } from "./options.ts";
-import { aggregate, cutsOf } from "./query/aggregate.ts";
 import { prepareAppend } from "../append/append_request.ts";
 import { type Database, openDatabase } from "./engine/database.ts";
 import { EngineLostError } from "./engine/engine.ts";
@@ -18,12 +17,10 @@ import type { Parts } from "./maintain/components.ts";
 import { lostError, Recovery } from "./maintain/recovery.ts";
 import { RemovingStore } from "./maintain/removing_store.ts";
 import { openTotals } from "./maintain/totals_snapshots.ts";
-import { withKept } from "./query/aggregate_kept.ts";
 import { sumsWithKept } from "./query/kept_hours.ts";
 import { newestPage } from "./query/newest.ts";
 import { inRange } from "./query/in_range.ts";
-import { eventsRead } from "./query/rollup.ts";
-import { sufficientSums } from "./query/sums_choice.ts";
+import { askAggregate } from "./query/ask_aggregate.ts";
 import { search } from "./query/search.ts";
 import { askFrames, askSeries } from "./query/series.ts";
 import { monthDigests } from "./query/month_digests.ts";
@@ -220,31 +217,8 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
       inRange(this.#companies, connection, query, (reduced) => smallPage(connection, reduced));
   }
 
-  async aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
-    const { range } = this.#companies;
-    if (this.#companies.reachBeyond(query))
-      return this.#query(query.company_id, timeout_ms, withKept(query, this.#companies));
-    return this.#queryOnce(query.company_id, timeout_ms, async (connection, { group_sums, compactor }) => {
-      const { summed } = group_sums;
-      const groups = await inRange(this.#companies, connection, query, (reduced, has_few) =>
-        aggregate(connection, reduced, { range, has_few, summed }),
-      );
-      if (summed !== undefined && summed !== group_sums.summed) {
-        // The sums changed meanwhile, before the statement read them or after.
-        return inRange(this.#companies, connection, query, (reduced, has_few) =>
-          aggregate(connection, reduced, { range, has_few }),
-        );
-      }
-      const found = groups.reduce((sum, { event_count }) => sum + event_count, 0);
-      const within = this.#companies.eventsWithin(query);
-      group_sums.countQuery(
-        query.company_id,
-        () => sufficientSums(query, cutsOf(query, range)),
-        eventsRead(query, { found, within }),
-      );
-      compactor.notice();
-      return groups;
-    });
+  aggregate(query: AggregateQuery, timeout_ms: number): Promise<AggregateRow[]> {
+    return askAggregate(this.#recovery, query, timeout_ms);
   }
 
   metadataKeys(query: KeysQuery, timeout_ms: number): Promise<KeysResult> {
