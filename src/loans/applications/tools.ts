@@ -142,7 +142,7 @@ const advanceApplication = loanTool({
   name: "loan_advance_application",
   title: "Advance a loan application",
   description:
-    "submit sends one in draft or action_required to the lender; an error names all that is missing (documents are uploaded over REST). accept_offer accepts the offer: only when the borrower has said so.",
+    "submit sends one in draft or action_required to the lender; an error names all that is missing (documents are uploaded over REST). accept_offer: only when the borrower has said so.",
   operations: Object.values(STEPS),
   details: DETAILS,
   input: { application_id, step: describe(oneOf(["submit", "accept_offer"]), "Which step") },
@@ -152,7 +152,7 @@ const advanceApplication = loanTool({
 
 const startReview = loanTool({
   name: "loan_start_review",
-  title: "Start a loan application's review",
+  title: "Start a loan review",
   description: "Takes a submitted application under review.",
   ...action(reviewLoanApplication, "application_id"),
   details: DETAILS,
@@ -162,8 +162,7 @@ const startReview = loanTool({
 const requestAction = loanTool({
   name: "loan_request_action",
   title: "Send a loan application back",
-  description:
-    "Sends an application under review back to the borrower, who supplies the items and submits it again.",
+  description: "Sends one under review back to the borrower, who supplies the items and submits again.",
   ...action(requestLoanAction, "application_id"),
   details: DETAILS,
   input: { application_id, items: describe(requestLoanAction.input.properties.items, "What is requested") },
@@ -175,7 +174,7 @@ const approveApplication = loanTool({
   name: "loan_approve_application",
   title: "Approve a loan application",
   description:
-    "Approves an application under review with an offer within its program's ranges; the instalment is calculated. Ask the person for the terms.",
+    "Approves one under review with an offer within its program's ranges; the instalment is calculated. Ask the person for the terms.",
   ...action(approveLoanApplication, "application_id"),
   details: DETAILS,
   input: {
@@ -190,7 +189,7 @@ const approveApplication = loanTool({
 const rejectApplication = loanTool({
   name: "loan_reject_application",
   title: "Reject a loan application",
-  description: "Rejects an application under review, for good. Ask the person first.",
+  description: "Rejects one under review, for good. Ask the person first.",
   ...action(rejectLoanApplication, "application_id"),
   is_destructive: true,
   details: DETAILS,
@@ -205,9 +204,8 @@ const ENDINGS = { withdraw: withdrawLoanApplication, decline_offer: declineLoanO
 
 const endApplication = loanTool({
   name: "loan_end_application",
-  title: "Withdraw an application, or decline its offer",
-  description:
-    "Ends an application for good, as the borrower wants: withdraw before an offer is accepted, or decline_offer. Ask the person first.",
+  title: "Withdraw or decline",
+  description: "Ends an application for good, as the borrower wants it. Ask the person first.",
   operations: Object.values(ENDINGS),
   is_destructive: true,
   details: DETAILS,
