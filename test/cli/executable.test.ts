@@ -14,6 +14,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { authorize } from "../../bench/oauth_client.ts";
+import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
+import { expectNoTrouble } from "../support/console/walk.ts";
 import { freePort } from "../support/free_port.ts";
 import { type Api, PASSWORD } from "../support/harness.ts";
 import { run, type ServerProcess, startServer } from "../support/process.ts";
@@ -213,6 +215,42 @@ describe("the executable", () => {
     ])
       expect(await run(words, there, program, folder)).toMatchObject({ code: 0, err: "" });
     expect(readdirSync(join(data_dir, "cache"))).toHaveLength(1);
+  });
+});
+
+describeInBrowser("the executable's demo", () => {
+  let demo: ServerProcess;
+  const browser = useBrowser({
+    get url() {
+      return demo.url;
+    },
+  });
+  const startDemo = () => startServer(env, undefined, program, folder, ["serve", "--demo"]);
+
+  test("is made whole in an empty folder, signs in by a button, and paints its pages", async () => {
+    demo = await startDemo();
+    expect(demo.greeting).toContain("Made the demo in ");
+    const { page, troubles } = await browser.open();
+    await page.getByRole("button", { name: /^Billing manager/ }).click();
+    await page.getByText("All of it is made up").waitFor();
+    await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+    await page.locator("canvas").first().waitFor();
+    await page.getByRole("link", { name: "Clients", exact: true }).click();
+    await page.getByText("of 40", { exact: false }).first().waitFor();
+    expectNoTrouble(troubles);
+  });
+
+  test("ends with 0, and is found again as it was", async () => {
+    demo.kill("SIGTERM");
+    expect(await demo.exited).toBe(0);
+    demo = await startDemo();
+    expect(demo.greeting).not.toContain("Making the demo");
+    const { page, troubles } = await browser.open();
+    await page.getByRole("button", { name: /^A client's user/ }).click();
+    await page.getByRole("table", { name: "Subscriptions" }).waitFor();
+    expectNoTrouble(troubles);
+    demo.kill("SIGTERM");
+    expect(await demo.exited).toBe(0);
   });
 });
 

@@ -184,16 +184,17 @@ export interface ServerProcess extends Served {
 
 /**
  * Starts `serve` and waits until it listens. No file of its grows beyond `max_file_kb`, as on a full disk. `program`: an
- * executable, or a file that imports src/main.ts after it has changed something.
+ * executable, or a file that imports src/main.ts after it has changed something. `words`: of the command line.
  */
 export async function startServer(
   env: Record<string, string>,
   max_file_kb?: number,
   program = TESTED,
   cwd = ".",
+  words: readonly string[] = [],
 ): Promise<ServerProcess> {
   const limited = ["bash", "-c", `trap "" XFSZ; ulimit -f "$0"; exec "$@"`, String(max_file_kb)];
-  const command = [...(max_file_kb === undefined ? [] : limited), ...commandOf(program)];
+  const command = [...(max_file_kb === undefined ? [] : limited), ...commandOf(program), ...words];
   const child = Bun.spawn(command, { env, cwd, stdout: "pipe", stderr: "inherit" });
   // A test that fails leaves its server behind, and whoever reads our errors would wait for that one too.
   afterEverything(async () => child.kill("SIGKILL"));

@@ -58,9 +58,8 @@ export class UsageRows {
       allow_community_extensions: "false",
     });
     const connection = await instance.connect();
-    await connection.run("CREATE TABLE rhythms (rhythm INTEGER, quarters UTINYINT[])");
     for (const [number, rhythm] of RHYTHMS.entries())
-      await connection.run(`INSERT INTO rhythms VALUES (${number}, [${quartersOf(rhythm).join()}])`);
+      await connection.run(`SET VARIABLE ${quartersOfRhythm(number)} = [${quartersOf(rhythm).join()}]`);
     return new UsageRows(instance, connection, made);
   }
 
@@ -86,6 +85,9 @@ export class UsageRows {
   }
 }
 
+/** The variable with the quarters of an hour that a thousand events are in. */
+const quartersOfRhythm = (number: number) => `quarters_${number}`;
+
 const RHYTHMS: readonly Rhythm[] = ["office", "shop", "night"];
 
 /** On which day the model horn-large-2 came, which takes over from the one before within months. */
@@ -98,13 +100,17 @@ function eventsSql({ seed, times }: Made, { from_ms, until_ms }: Stretch): strin
     (name, salt) => `hash(number, day, i, ${seed * 10 + salt}) AS h_${name}`,
   );
   const each = `SELECT *, ${hashed.join(", ")} FROM (SELECT *, unnest(range(events)) AS i FROM days)`;
+  const quarters = RHYTHMS.map(
+    (_, number) =>
+      `WHEN rhythm = ${number} THEN getvariable('${quartersOfRhythm(number)}')[1 + (h_when % 1000)::INTEGER]`,
+  ).join(" ");
   const placed = `SELECT *,
-      day_ms + quarters[1 + (h_when % 1000)::INTEGER] * 900000 + ((h_when // 1000) % 900000)::BIGINT AS timestamp,
+      day_ms + (CASE ${quarters} END) * 900000 + ((h_when // 1000) % 900000)::BIGINT AS timestamp,
       (h_what % 10007) / 10007.0 AS share, ((h_what // 10007) % 9973) / 9973.0 AS other,
       CASE WHEN h_who % 100 < 70 THEN 'kul' WHEN h_who % 100 < 90 THEN 'sin' ELSE 'jkt' END AS region,
       'u-' || lpad(((h_who // 100) % people)::VARCHAR, 3, '0') AS person,
       (h_who // 1000000) % 100 AS dice
-    FROM (${each}) JOIN rhythms USING (rhythm)`;
+    FROM (${each})`;
   const counted = `SELECT *, (${times} * least(200 + floor(700 * pow(1 - share, -0.45)), 60000))::BIGINT AS input_tokens,
       (${times} * (60 + floor(900 * other * other)))::BIGINT AS output_tokens
     FROM (${placed}) WHERE timestamp >= ${from_ms} AND timestamp < ${until_ms}`;

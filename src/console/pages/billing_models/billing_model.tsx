@@ -8,6 +8,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { money, unitPrice } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
+import { ClientLink } from "../../ui/named_link.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { DecimalField, TextAreaField, TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
@@ -93,9 +94,7 @@ function Terms({ of }: { of: BillingModel }) {
           of.plan_code
             ? ["Price book", <a href={`${BASE}/billing-models?plan_code=${of.plan_code}`}>{of.plan_code}</a>]
             : undefined,
-          of.for_client_id
-            ? ["Only for", <a href={`${BASE}/clients/${of.for_client_id}`}>client #{of.for_client_id}</a>]
-            : undefined,
+          of.for_client_id ? ["Only for", <ClientLink id={of.for_client_id} />] : undefined,
         ]}
       />
       {of.usage_tiers.length > 0 && <Tiers of={of.usage_tiers} currency={currency} />}

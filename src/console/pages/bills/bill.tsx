@@ -7,6 +7,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { period } from "../../text/time.ts";
+import { BillingModelLink, ClientLink } from "../../ui/named_link.tsx";
 import { BILL_COLUMNS, bills } from "../../ui/bills.tsx";
 import { BillLines } from "../../ui/bill_lines.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
@@ -50,11 +51,8 @@ function BillParts({ of }: { of: BillingRecordDetail }) {
           of={[
             ["Period", period(of.billingStartAt, of.billingEndAt)],
             ["Subscription", <a href={`${BASE}/subscriptions/${subscription.id}`}>{subscription.name}</a>],
-            ["Client", <a href={`${BASE}/clients/${subscription.client_id}`}>#{subscription.client_id}</a>],
-            [
-              "Billing model",
-              <a href={`${BASE}/billing-models/${of.billing_model_id}`}>#{of.billing_model_id}</a>,
-            ],
+            ["Client", <ClientLink id={subscription.client_id} />],
+            ["Billing model", <BillingModelLink id={of.billing_model_id} />],
             ["Units", number(of.billedUnits)],
             ["Counts events stored before", <Time at={of.usage_until} />],
             ["Written", <Time at={of.created_at} />],

@@ -9,6 +9,7 @@ import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { period } from "../../text/time.ts";
+import { SubscriptionLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
@@ -124,9 +125,11 @@ function RunSheet({ onClose }: { onClose: () => void }) {
           {real.failure && <FailureNotice failure={real.failure} />}
           <div class="actions end">
             <Button onClick={onClose}>Bill nothing</Button>
-            <Button kind="primary" disabled={real.is_busy} onClick={() => void real.submit()}>
-              Bill now: {sums(planned.result.totals)}
-            </Button>
+            {planned.result.totals.length > 0 && (
+              <Button kind="primary" disabled={real.is_busy} onClick={() => void real.submit()}>
+                Bill now: {sums(planned.result.totals)}
+              </Button>
+            )}
           </div>
         </>
       )}
@@ -158,9 +161,7 @@ function RunRecords({ of }: { of: BillingRunResult }) {
       columns={[
         {
           title: "Subscription",
-          cell: ({ subscription_id }) => (
-            <a href={`${BASE}/subscriptions/${subscription_id}`}>#{subscription_id}</a>
-          ),
+          cell: ({ subscription_id }) => <SubscriptionLink id={subscription_id} />,
         },
         { title: "Period", cell: ({ billingStartAt, billingEndAt }) => period(billingStartAt, billingEndAt) },
         { title: "Kind", cell: ({ kind }) => kind, is_minor: true },
@@ -229,11 +230,7 @@ export function RunPage({ params }: PageProps) {
                     {
                       title: "Subscription",
                       cell: ({ subscription_id }) =>
-                        subscription_id === null ? (
-                          "–"
-                        ) : (
-                          <a href={`${BASE}/subscriptions/${subscription_id}`}>#{subscription_id}</a>
-                        ),
+                        subscription_id === null ? "–" : <SubscriptionLink id={subscription_id} />,
                     },
                     { title: "Period from", cell: ({ billingStartAt }) => <Time at={billingStartAt} /> },
                     { title: "Why", cell: ({ message }) => message },

@@ -2,6 +2,7 @@ import type { UnbilledUsage } from "../../../billing/runs/model.ts";
 import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { number } from "../../text/number.ts";
+import { SubscriptionLink } from "../../ui/named_link.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
@@ -13,9 +14,7 @@ import type { Static } from "@sinclair/typebox";
 const columns: Column<Static<typeof UnbilledUsage>>[] = [
   {
     title: "Subscription",
-    cell: ({ subscription_id }) => (
-      <a href={`${BASE}/subscriptions/${subscription_id}`}>#{subscription_id}</a>
-    ),
+    cell: ({ subscription_id }) => <SubscriptionLink id={subscription_id} />,
   },
   {
     title: "Why",

@@ -1,17 +1,18 @@
 import type { CollectionRun } from "../../../emandate/collections/model.ts";
 import type { EmandateCustomer } from "../../../emandate/customers/model.ts";
 import type { MandateFlag } from "../../../emandate/flags/model.ts";
-import type { AmendmentPreview, Mandate, MandateDetail } from "../../../emandate/mandates/model.ts";
+import type { AmendmentPreview, Mandate } from "../../../emandate/mandates/model.ts";
 import type { MerchantConfig } from "../../../emandate/merchant_config/model.ts";
 import type { MandatePayment, MandatePaymentDetail } from "../../../emandate/payments/model.ts";
 import type { EmandateProduct } from "../../../emandate/products/model.ts";
 import type { RanScenario } from "../../../emandate/results/model.ts";
 import type { Nothing } from "../../../core/schema.ts";
 import { get, list, post, put, remove } from "../../api/call.ts";
+import { MANDATES } from "../../ui/named_link.tsx";
 import type { Source } from "../../ui/picker.tsx";
 
 export const listMandates = list<typeof Mandate>("/emandate/mandates");
-export const getMandate = get<typeof MandateDetail>("/emandate/mandates/:id");
+export const getMandate = MANDATES.one;
 export const createMandate = post<typeof Mandate>("/emandate/mandates");
 export const authorizeMandate = post<typeof Mandate>("/emandate/mandates/:id/authorize");
 export const suspendMandate = post<typeof Mandate>("/emandate/mandates/:id/suspend");

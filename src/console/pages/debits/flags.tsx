@@ -3,6 +3,7 @@ import type { MandateFlag } from "../../../emandate/flags/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
+import { MandateLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextAreaField } from "../../ui/fields.tsx";
 import { Filters, SelectFilter } from "../../ui/filters.tsx";
@@ -20,7 +21,7 @@ const columns: Column<MandateFlag>[] = [
   { title: "Why", cell: ({ reason }) => words(reason) },
   {
     title: "Mandate",
-    cell: ({ mandate_id }) => <a href={`${BASE}/debits/mandates/${mandate_id}`}>#{mandate_id}</a>,
+    cell: ({ mandate_id }) => <MandateLink id={mandate_id} />,
   },
   {
     title: "Debit",

@@ -5,6 +5,7 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
+import { MandateLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { words } from "../../ui/names.ts";
@@ -33,7 +34,7 @@ export function PaymentPage({ params }: PageProps) {
             <Section title={money(of.amount, of.currency)}>
               <Facts
                 of={[
-                  ["Mandate", <a href={`${BASE}/debits/mandates/${of.mandate_id}`}>#{of.mandate_id}</a>],
+                  ["Mandate", <MandateLink id={of.mandate_id} />],
                   ["Period", of.period_key ?? "by hand"],
                   ["Due", of.due_date],
                   ["Paid", <Time at={of.paid_at} />],

@@ -3,6 +3,7 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
+import { MandateLink } from "../../ui/named_link.tsx";
 import { DateFilter, Filters, SelectFilter } from "../../ui/filters.tsx";
 import { words } from "../../ui/names.ts";
 import { Badge, Page, Section } from "../../ui/page.tsx";
@@ -18,7 +19,7 @@ const columns: Column<MandatePayment>[] = [
   { title: "Debit", cell: ({ id }) => <a href={`${BASE}/debits/payments/${id}`}>#{id}</a> },
   {
     title: "Mandate",
-    cell: ({ mandate_id }) => <a href={`${BASE}/debits/mandates/${mandate_id}`}>#{mandate_id}</a>,
+    cell: ({ mandate_id }) => <MandateLink id={mandate_id} />,
   },
   { title: "Due", cell: ({ due_date }) => due_date },
   { title: "State", cell: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{words(status)}</Badge> },

@@ -4,11 +4,11 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { number } from "../../text/number.ts";
 import { date } from "../../text/time.ts";
+import { ClientLink } from "../../ui/named_link.tsx";
 import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickFilter } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
-import { RecordLink } from "../../ui/record_link.tsx";
 import { Await, Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -20,11 +20,7 @@ const columns: Column<FormConfig>[] = [
   { title: "Form", cell: ({ id, name }) => <a href={`${BASE}/forms/${id}`}>{name}</a> },
   {
     title: "Client",
-    cell: ({ client_id }) => (
-      <RecordLink kind="client" id={client_id}>
-        #{client_id}
-      </RecordLink>
-    ),
+    cell: ({ client_id }) => <ClientLink id={client_id} />,
   },
   { title: "Fields", is_figure: true, cell: ({ config }) => number(config.fields.length) },
   {
@@ -85,12 +81,7 @@ export function FormPage({ params }: PageProps) {
             <Section title="About">
               <Facts
                 of={[
-                  [
-                    "Client",
-                    <RecordLink kind="client" id={of.client_id}>
-                      #{of.client_id}
-                    </RecordLink>,
-                  ],
+                  ["Client", <ClientLink id={of.client_id} />],
                   ["State", of.is_active ? "active" : "inactive"],
                   ["Description", of.description],
                   ["Changed", <Time at={of.updated_at} />],

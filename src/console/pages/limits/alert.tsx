@@ -3,6 +3,7 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { number } from "../../text/number.ts";
+import { MeterLink, SubscriptionLink } from "../../ui/named_link.tsx";
 import { DateFilter, Filters } from "../../ui/filters.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
@@ -30,9 +31,7 @@ export function AlertPage({ params }: PageProps) {
                 of={[
                   ["At", of.thresholds.map((threshold) => thresholdText(of, threshold)).join(", ")],
                   of.feature === null ? undefined : ["Feature", of.feature],
-                  of.meter_id === null
-                    ? undefined
-                    : ["Meter", <a href={`${BASE}/meters/${of.meter_id}`}>#{of.meter_id}</a>],
+                  of.meter_id === null ? undefined : ["Meter", <MeterLink id={of.meter_id} />],
                 ]}
               />
             </Section>
@@ -51,9 +50,7 @@ function Firings({ of }: { of: Alert }) {
     { title: "When", cell: ({ at }) => <Time at={at} /> },
     {
       title: "Subscription",
-      cell: ({ subscription_id }) => (
-        <a href={`${BASE}/subscriptions/${subscription_id}`}>#{subscription_id}</a>
-      ),
+      cell: ({ subscription_id }) => <SubscriptionLink id={subscription_id} />,
     },
     { title: "Threshold", is_figure: true, cell: ({ threshold }) => thresholdText(of, threshold) },
     { title: "It was", is_figure: true, cell: ({ value }) => number(value) },

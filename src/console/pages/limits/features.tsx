@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { Feature } from "../../../billing/features/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
-import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
+import { MeterLink } from "../../ui/named_link.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { SelectField, TextAreaField, TextField } from "../../ui/fields.tsx";
@@ -37,13 +37,7 @@ const columns: Column<Feature>[] = [
   {
     title: "Counts by",
     cell: ({ meter_id, kind }) =>
-      kind !== "limit" ? (
-        "–"
-      ) : meter_id === null ? (
-        "all usage"
-      ) : (
-        <a href={`${BASE}/meters/${meter_id}`}>meter #{meter_id}</a>
-      ),
+      kind !== "limit" ? "–" : meter_id === null ? "all usage" : <MeterLink id={meter_id} />,
   },
   { title: "Description", is_minor: true, cell: ({ description }) => description || "–" },
 ];

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { MeterTrial } from "../../../billing/meters/model.ts";
 import { type Input, send } from "../../api/call.ts";
-import { BASE } from "../../app/find_page.ts";
 import { number } from "../../text/number.ts";
+import { SubscriptionLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { useSubmit } from "../../ui/dialog.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -52,9 +52,7 @@ function TrialResult({ of }: { of: MeterTrial }) {
         columns={[
           {
             title: "Subscription",
-            cell: ({ subscription_id }) => (
-              <a href={`${BASE}/subscriptions/${subscription_id}`}>#{subscription_id}</a>
-            ),
+            cell: ({ subscription_id }) => <SubscriptionLink id={subscription_id} />,
           },
           {
             title: "Group",

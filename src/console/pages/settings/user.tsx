@@ -5,6 +5,7 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may, me } from "../../app/session.ts";
+import { ClientLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
@@ -50,9 +51,7 @@ function Shown({ user }: { user: User }) {
           of={[
             ["Name", name],
             ["Role", ROLE_NAMES[role]],
-            client_id === null
-              ? undefined
-              : ["Client", <a href={`${BASE}/clients/${client_id}`}>{`Client ${client_id}`}</a>],
+            client_id === null ? undefined : ["Client", <ClientLink id={client_id} />],
             ["Since", <Time at={created_at} />],
           ]}
         />

@@ -3,6 +3,7 @@ import type { User } from "../../../access/users/model.ts";
 import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may, me } from "../../app/session.ts";
+import { ClientLink } from "../../ui/named_link.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
@@ -36,8 +37,7 @@ export function UsersPage() {
     { title: "Role", cell: ({ role }) => ROLE_NAMES[role] },
     {
       title: "Client",
-      cell: ({ client_id }) =>
-        client_id === null ? "–" : <a href={`${BASE}/clients/${client_id}`}>{`Client ${client_id}`}</a>,
+      cell: ({ client_id }) => (client_id === null ? "–" : <ClientLink id={client_id} />),
       is_minor: true,
     },
     { title: "Since", cell: ({ created_at }) => <Time at={created_at} show={date} />, is_minor: true },

@@ -11,6 +11,7 @@ import { send } from "../../api/call.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { count, number } from "../../text/number.ts";
+import { BillingModelLink, SubscriptionLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
@@ -26,12 +27,10 @@ import { Time } from "../../ui/timeline.tsx";
 import { BILLING_MODELS } from "../../ui/sources.ts";
 import { createMigration, getMigration, listMigrations } from "./calls.ts";
 
-const modelLink = (id: number) => <a href={`${BASE}/billing-models/${id}`}>#{id}</a>;
-
 const columns: Column<BillingModelMigration>[] = [
   { title: "Migration", cell: ({ id }) => <a href={`${BASE}/migrations/${id}`}>#{id}</a> },
-  { title: "From", cell: ({ from_billing_model_id }) => modelLink(from_billing_model_id) },
-  { title: "To", cell: ({ to_billing_model_id }) => modelLink(to_billing_model_id) },
+  { title: "From", cell: ({ from_billing_model_id }) => <BillingModelLink id={from_billing_model_id} /> },
+  { title: "To", cell: ({ to_billing_model_id }) => <BillingModelLink id={to_billing_model_id} /> },
   {
     title: "State",
     cell: ({ status }) => <Badge tone={status === "running" ? "busy" : "good"}>{status}</Badge>,
@@ -142,9 +141,7 @@ function Errors({ of }: { of: readonly MigrationError[] }) {
       columns={[
         {
           title: "Subscription",
-          cell: ({ subscription_id }) => (
-            <a href={`${BASE}/subscriptions/${subscription_id}`}>#{subscription_id}</a>
-          ),
+          cell: ({ subscription_id }) => <SubscriptionLink id={subscription_id} />,
         },
         { title: "Why not", cell: ({ message }) => message },
       ]}
@@ -173,8 +170,8 @@ export function MigrationPage({ params }: PageProps) {
             >
               <Facts
                 of={[
-                  ["From", modelLink(of.from_billing_model_id)],
-                  ["To", modelLink(of.to_billing_model_id)],
+                  ["From", <BillingModelLink id={of.from_billing_model_id} />],
+                  ["To", <BillingModelLink id={of.to_billing_model_id} />],
                   ["When", of.at === "next_period" ? "each at its next period" : <Time at={of.at} />],
                   ["Failed", number(of.counts.failed)],
                   ["Begun", <Time at={of.created_at} />],

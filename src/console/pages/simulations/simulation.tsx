@@ -7,6 +7,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
+import { SubscriptionLink } from "../../ui/named_link.tsx";
 import { Bars, Gauge } from "../../ui/bars.tsx";
 import { Money } from "../../ui/bill_lines.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
@@ -175,11 +176,8 @@ function Breakdown({ of }: { of: SimulationDetail }) {
                 }))}
               />
               <p>
-                Largest:{" "}
-                <a href={`${BASE}/subscriptions/${spread.largest.subscription_id}`}>
-                  subscription #{spread.largest.subscription_id}
-                </a>
-                , {money(spread.largest.difference, currency)}
+                Largest: <SubscriptionLink id={spread.largest.subscription_id} />,{" "}
+                {money(spread.largest.difference, currency)}
               </p>
             </Section>
           )}
@@ -213,9 +211,7 @@ function Breakdown({ of }: { of: SimulationDetail }) {
             columns={[
               {
                 title: "Subscription",
-                cell: ({ subscription_id }) => (
-                  <a href={`${BASE}/subscriptions/${subscription_id}`}>#{subscription_id}</a>
-                ),
+                cell: ({ subscription_id }) => <SubscriptionLink id={subscription_id} />,
               },
               { title: "Period from", cell: ({ billingStartAt }) => <Time at={billingStartAt} /> },
               { title: "Billed", is_figure: true, cell: ({ billed }) => money(billed, currency) },

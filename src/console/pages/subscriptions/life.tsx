@@ -5,6 +5,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { number } from "../../text/number.ts";
+import { BillingModelLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { Badge, Section } from "../../ui/page.tsx";
@@ -76,8 +77,7 @@ function happening(change: BillingModelChange, undo: (change: BillingModelChange
     title: (
       <>
         {kind === "change" ? "Plan change" : kind === "upgrade" ? "Upgrade" : "Downgrade"} from{" "}
-        <a href={`${BASE}/billing-models/${old_billing_model_id}`}>#{old_billing_model_id}</a> to{" "}
-        <a href={`${BASE}/billing-models/${new_billing_model_id}`}>#{new_billing_model_id}</a>{" "}
+        <BillingModelLink id={old_billing_model_id} /> to <BillingModelLink id={new_billing_model_id} />{" "}
         <Badge tone={voided_at === null ? TONES[status] : "plain"}>
           {voided_at === null ? status : "voided"}
         </Badge>
