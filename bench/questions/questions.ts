@@ -10,6 +10,7 @@ import { abortedFinding } from "./aborted.ts";
 import { type AskedCompany, openAskedCompany, SUBSCRIPTIONS } from "./company.ts";
 import { readRecords } from "./plain_records.ts";
 import { PlainUsage } from "./plain_usage.ts";
+import { timePages } from "./pages.ts";
 import type { Question } from "./question.ts";
 import { recordQuestions } from "./record_questions.ts";
 import { usageQuestions } from "./usage_questions.ts";
@@ -27,6 +28,7 @@ const RunningBills = Type.Object({ data: Type.Object({ pending: Type.Integer() }
 export const QUESTION_PARTS = [
   { name: "right", summary: "every answer held to a loop over all events, and to all bills" },
   { name: "time", summary: "how long every answer takes" },
+  { name: "pages", summary: "how long the console's pages take in Chromium, and how many bytes they load" },
   { name: "aborted", summary: "what the engine still does for a question that nobody waits for" },
 ] as const;
 
@@ -54,6 +56,7 @@ export async function measureQuestions(
   }
   if (has("time"))
     for (const question of questions) add([await timeQuestion(plan, asked, question, progress)]);
+  if (has("pages")) add(await timePages(plan, asked, progress));
   if (has("aborted")) add([await abortedFinding(plan, asked, progress)]);
   await asked.service.stop();
   progress("done");

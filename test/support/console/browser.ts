@@ -1,12 +1,11 @@
 import { afterAll, describe } from "bun:test";
 import { existsSync } from "node:fs";
-import { type Browser, type BrowserContext, type Page, chromium } from "playwright-core";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { CHROMIUM_PATH, launchChromium, signInTo } from "../../../bench/chromium.ts";
 import { PASSWORD, type Service } from "../harness.ts";
 
-const PATH = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
-
 /** Why there is no browser here. */
-const missing = existsSync(PATH)
+const missing = existsSync(CHROMIUM_PATH)
   ? undefined
   : `skipped: the console's tests need Chromium: install Debian's package chromium, or name it by CHROMIUM_PATH`;
 if (missing !== undefined) {
@@ -22,18 +21,7 @@ let launched: Promise<Browser> | undefined;
 
 /** One browser for all files of a process: each takes a second to start. It ends with the process. */
 function browser(): Promise<Browser> {
-  launched ??= chromium.launch({
-    executablePath: PATH,
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-quic",
-      "--no-first-run",
-      "--disable-background-networking",
-      "--disable-component-update",
-      "--disable-sync",
-    ],
-  });
+  launched ??= launchChromium();
   return launched;
 }
 
@@ -88,7 +76,7 @@ export function useBrowser(service: Pick<Service, "url">) {
   };
   const signedIn = async (email: string, look: Look) => {
     const context = await newContext(look);
-    await signInTo(context, service.url, email);
+    await signInTo(context, service.url, { email, password: PASSWORD });
     return context;
   };
   return {
@@ -127,17 +115,4 @@ async function openIn(context: BrowserContext, url: string, path: string, look: 
   await look.prepare?.(page);
   await page.goto(`${url}${path}`);
   return { page, troubles };
-}
-
-/** Gives a context the cookie of a new session. */
-async function signInTo(context: BrowserContext, url: string, email: string): Promise<void> {
-  const response = await fetch(`${url}/api/v1/session`, {
-    method: "POST",
-    headers: { "content-type": "application/json", "sec-fetch-site": "same-origin" },
-    body: JSON.stringify({ email, password: PASSWORD }),
-  });
-  const cookie = /^([^=]+)=([^;]+)/.exec(response.headers.get("set-cookie") ?? "");
-  if (!response.ok || cookie === null) throw new Error(`Cannot sign ${email} in: ${await response.text()}`);
-  const [, name = "", value = ""] = cookie;
-  await context.addCookies([{ name, value, url, httpOnly: true, sameSite: "Strict" }]);
 }
