@@ -4,7 +4,7 @@ import { permissionsOf, type Role } from "../../src/core/access.ts";
 import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
 import { type PageRow, PAGES } from "../support/console/pages.ts";
 import { CLIENT_EMAIL, seedCompany } from "../support/console/seed.ts";
-import { expectNoTrouble, settle } from "../support/console/walk.ts";
+import { expectNoTrouble, goTo, settle } from "../support/console/walk.ts";
 import { PASSWORD, useService } from "../support/harness.ts";
 
 // What each role is shown: every link of every page that it has, followed once for each kind of address.
@@ -46,14 +46,6 @@ function kindOf(href: string, pages: readonly PageRow[]): string {
   return `${path}?${[...searchParams.keys()].toSorted().join("&")}`;
 }
 
-/** Goes to an address as a link does, without loading all anew. */
-async function go(page: Page, href: string): Promise<void> {
-  await page.evaluate(
-    `history.pushState(null, "", ${JSON.stringify(href)}); dispatchEvent(new PopStateEvent("popstate"))`,
-  );
-  await settle(page);
-}
-
 const LINKS = `[...document.querySelectorAll("a[href]")].map((link) => link.getAttribute("href"))`;
 
 /** Follows every link that a role is shown. Returns the kinds of addresses it led to, and what went wrong. */
@@ -75,7 +67,7 @@ async function followAll(page: Page, role: Role): Promise<{ seen: Set<string>; w
       if (!answer.ok()) wrong.push(`${href}: ${answer.status()}`);
       continue;
     }
-    await go(page, href);
+    await goTo(page, href);
     for (const link of await page.evaluate<string[]>(LINKS)) {
       if (!link.startsWith("/")) continue;
       const kind = kindOf(link, pages);
@@ -98,7 +90,7 @@ async function expectRefusals(page: Page, role: Role): Promise<void> {
     const path = row.path.replaceAll(/:\w+/g, "1");
     // A page of one record may have the place of another's.
     if (mine.some((other) => isAt(other, `/console${path}`))) continue;
-    await go(page, `/console${path}`);
+    await goTo(page, `/console${path}`);
     await page
       .getByRole("heading", { level: 1, name: `You may not see ${row.title}`, exact: true })
       .waitFor();

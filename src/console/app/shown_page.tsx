@@ -35,7 +35,7 @@ export function ShownPage({ path }: { path: string }) {
       is_wanted = false;
     };
   }, [found?.page.path]);
-  if (found === undefined) return <NotFound page={findPage(path, PAGES)?.page} />;
+  if (found === undefined) return <NotFound key={path} page={findPage(path, PAGES)?.page} />;
   if (loaded?.path !== found.page.path) return <Skeleton rows={6} />;
   if (loaded.Component === undefined) return <NotShown title="This page could not be loaded" />;
   const { Component } = loaded;

@@ -43,15 +43,19 @@ export async function settle(page: Page): Promise<void> {
   while ((await loading.count()) > 0) await page.waitForTimeout(20);
 }
 
-/** Goes to another page of the console as its links do, without loading it anew, and waits until it is there. */
+/**
+ * Goes to an address of the console as its links do, without loading it anew, and waits until it is there. Where it has
+ * another path, the page that was shown is gone by then.
+ */
 export async function goTo(page: Page, address: string): Promise<void> {
-  if (new URL(page.url()).pathname !== address) {
-    const before = await page.locator("h1").elementHandle();
+  const before = new URL(page.url());
+  const { href, pathname } = new URL(address, before);
+  if (href !== before.href) {
+    const shown = pathname === before.pathname ? null : await page.locator("h1").elementHandle();
     await page.evaluate(
-      `{ const link = document.createElement("a"); link.href = ${JSON.stringify(address)}; document.body.append(link); link.click(); link.remove(); }`,
+      `{ const link = document.createElement("a"); link.href = ${JSON.stringify(href)}; document.body.append(link); link.click(); link.remove(); }`,
     );
-    await page.waitForURL((url) => url.pathname === address);
-    await before?.waitForElementState("hidden");
+    await shown?.waitForElementState("hidden");
   }
   await settle(page);
 }

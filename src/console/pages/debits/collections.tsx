@@ -3,6 +3,7 @@ import type { CollectionRun } from "../../../emandate/collections/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { number } from "../../text/number.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
@@ -12,7 +13,6 @@ import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { getConfig, listCollections, runCollection } from "./calls.ts";
 import { ResultsUpload } from "./results_upload.tsx";
-import { DebitTabs } from "./tabs.tsx";
 
 const TONES = { running: "busy", finished: "good", interrupted: "warn" } as const;
 
@@ -53,7 +53,7 @@ export function CollectionsPage() {
         )
       }
     >
-      <DebitTabs at="/debits/collections" />
+      <AreaTabs at="/debits/collections" />
       <Section title="All runs">
         <ListTable
           label="Collections"

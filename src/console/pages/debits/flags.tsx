@@ -3,6 +3,7 @@ import type { MandateFlag } from "../../../emandate/flags/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { MandateLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextAreaField } from "../../ui/fields.tsx";
@@ -15,7 +16,6 @@ import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listFlags, resolveFlag } from "./calls.ts";
-import { DebitTabs } from "./tabs.tsx";
 
 const columns: Column<MandateFlag>[] = [
   { title: "Why", cell: ({ reason }) => words(reason) },
@@ -55,7 +55,7 @@ export function FlagsPage() {
     of.status === "open" && <Button onClick={() => setOpen(of)}>Resolve</Button>;
   return (
     <Page title="Flags" intro="Results that contradict earlier ones, or never came: a person decides.">
-      <DebitTabs at="/debits/flags" />
+      <AreaTabs at="/debits/flags" />
       <Section title="All flags">
         <Filters query={query}>
           <SelectFilter

@@ -32,7 +32,7 @@ import {
 } from "./calls.ts";
 import { FREQUENCIES } from "./mandates.tsx";
 import { Scenarios } from "./scenarios.tsx";
-import { MANDATE_TONES, PAYMENT_TONES } from "./tabs.tsx";
+import { MANDATE_TONES, PAYMENT_TONES } from "./tones.ts";
 
 type Detail = Static<typeof MandateDetail>;
 

@@ -3,6 +3,7 @@ import type { Mandate } from "../../../emandate/mandates/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { money } from "../../text/money.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { DecimalField, SelectField, TextField } from "../../ui/fields.tsx";
@@ -16,7 +17,7 @@ import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { createMandate, listMandates, PRODUCTS } from "./calls.ts";
-import { DebitTabs, MANDATE_TONES } from "./tabs.tsx";
+import { MANDATE_TONES } from "./tones.ts";
 
 const STATES = Object.keys(MANDATE_TONES).map((value) => ({ value, label: words(value) }));
 export const FREQUENCIES = ["Daily", "Weekly", "Monthly", "Yearly"].map((value) => ({ value, label: value }));
@@ -49,7 +50,7 @@ export function MandatesPage() {
       intro="A bank's permission to debit a customer. What is due is collected every 15 minutes, each period once."
       actions={creation.button}
     >
-      <DebitTabs at="/debits/mandates" />
+      <AreaTabs at="/debits/mandates" />
       <Section title="All mandates">
         <Filters query={query}>
           <SearchFilter query={query} name="search" label="Name, email or reference" />

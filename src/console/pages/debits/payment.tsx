@@ -15,7 +15,7 @@ import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { cancelPayment, getPayment, retryPayment } from "./calls.ts";
 import { Scenarios } from "./scenarios.tsx";
-import { PAYMENT_TONES } from "./tabs.tsx";
+import { PAYMENT_TONES } from "./tones.ts";
 
 /** One debit with its attempts. */
 export function PaymentPage({ params }: PageProps) {

@@ -3,6 +3,7 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { MandateLink } from "../../ui/named_link.tsx";
 import { DateFilter, Filters, SelectFilter } from "../../ui/filters.tsx";
 import { words } from "../../ui/names.ts";
@@ -11,7 +12,7 @@ import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { listPayments } from "./calls.ts";
-import { DebitTabs, PAYMENT_TONES } from "./tabs.tsx";
+import { PAYMENT_TONES } from "./tones.ts";
 
 const STATES = Object.keys(PAYMENT_TONES).map((value) => ({ value, label: words(value) }));
 
@@ -37,7 +38,7 @@ export function PaymentsPage() {
   });
   return (
     <Page title="Debits" intro="Each debit of a mandate, for a period or by hand.">
-      <DebitTabs at="/debits/payments" />
+      <AreaTabs at="/debits/payments" />
       <Section title="All debits">
         <Filters query={query}>
           <SelectFilter query={query} name="status" label="State" choices={STATES} />

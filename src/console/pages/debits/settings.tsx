@@ -5,6 +5,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import {
@@ -33,13 +34,12 @@ import {
   updateProduct,
 } from "./calls.ts";
 import { FREQUENCIES } from "./mandates.tsx";
-import { DebitTabs } from "./tabs.tsx";
 
 /** Products, customers, and the account with the scheme. */
 export function DebitSettingsPage() {
   return (
     <Page title="Set-up" intro="Templates of mandates, customers, and the account with the scheme.">
-      <DebitTabs at="/debits/settings" />
+      <AreaTabs at="/debits/settings" />
       <Products />
       <Customers />
       <Configuration />

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { ApiKey } from "../../../access/api_keys/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { CopyButton } from "../../ui/button.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
@@ -15,7 +16,6 @@ import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./calls.ts";
-import { DeveloperTabs } from "./tabs.tsx";
 
 const ROLES = [
   { value: "ingest", label: "ingest: sends usage" },
@@ -90,7 +90,7 @@ export function ApiKeysPage() {
       intro="Credentials of programs, each for one purpose. A program exchanges its key for tokens of an hour."
       actions={creation.button}
     >
-      <DeveloperTabs at="/developers/api-keys" />
+      <AreaTabs at="/developers/api-keys" />
       <Section title="All keys">
         <Filters query={query}>
           <SearchFilter query={query} name="search" label="Name" />

@@ -3,6 +3,7 @@ import type { WebhookLog } from "../../../webhooks/deliveries/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { count, number } from "../../text/number.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
 import { DateFilter, Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
@@ -14,7 +15,6 @@ import { type Column, ListTable, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { say } from "../../ui/toast.tsx";
 import { listDeliveries, redeliver, WEBHOOKS } from "./calls.ts";
-import { DeveloperTabs } from "./tabs.tsx";
 
 const TONES = { pending: "busy", succeeded: "good", failed: "bad" } as const;
 
@@ -43,7 +43,7 @@ export function DeliveriesPage() {
   ];
   return (
     <Page title="Deliveries" intro="Each message to each webhook, with its attempts.">
-      <DeveloperTabs at="/developers/deliveries" />
+      <AreaTabs at="/developers/deliveries" />
       <Section title="All deliveries">
         <Filters query={query}>
           <SearchFilter query={query} name="event_type" label="Event, such as subscription.*" />

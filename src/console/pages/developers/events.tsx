@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Event } from "../../../webhooks/events/model.ts";
 import { useAnswer } from "../../api/cache.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet } from "../../ui/dialog.tsx";
 import { DateFilter, FilterChip, Filters, SearchFilter } from "../../ui/filters.tsx";
@@ -11,7 +12,6 @@ import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listEvents } from "./calls.ts";
-import { DeveloperTabs } from "./tabs.tsx";
 
 /** What happened, as webhooks tell it. */
 export function EventsPage() {
@@ -33,7 +33,7 @@ export function EventsPage() {
   ];
   return (
     <Page title="Events" intro="What happened to the company's records, as webhooks tell it.">
-      <DeveloperTabs at="/developers/events" />
+      <AreaTabs at="/developers/events" />
       <Section title="All events">
         <Filters query={query}>
           <SearchFilter query={query} name="type" label="Type, such as billing_record.*" />

@@ -3,6 +3,7 @@ import type { Webhook } from "../../../webhooks/endpoints/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
 import { TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
@@ -22,7 +23,6 @@ import {
   testWebhook,
   updateWebhook,
 } from "./calls.ts";
-import { DeveloperTabs } from "./tabs.tsx";
 
 const columns: Column<Webhook>[] = [
   {
@@ -92,7 +92,7 @@ export function WebhooksPage() {
       intro="Addresses of your programs that are told what happens, signed by the Standard Webhooks specification and repeated for three days."
       actions={creation.button}
     >
-      <DeveloperTabs at="/developers/webhooks" />
+      <AreaTabs at="/developers/webhooks" />
       <Section title="All webhooks">
         <Filters query={query}>
           <SearchFilter query={query} name="search" label="Address" />

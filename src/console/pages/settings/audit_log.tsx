@@ -1,11 +1,11 @@
 import { useAnswer } from "../../api/cache.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { DateFilter, FilterChip, Filters, SelectFilter, TextFilter } from "../../ui/filters.tsx";
 import { words } from "../../ui/names.ts";
 import { Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { AuditEntries, ORIGIN_NAMES } from "./audit_entries.tsx";
 import { listAuditEntries } from "./calls.ts";
-import { SettingsTabs } from "./tabs.tsx";
 
 const FILTERS = ["operation", "origin", "from", "to", "target_type", "target_id", "user_id", "key_id"];
 
@@ -16,7 +16,7 @@ export function AuditLogPage() {
   const { target_type, target_id, user_id, key_id } = query.values;
   return (
     <Page title="Audit log" intro="Every change, sign-in and refusal, with who it was and what it changed.">
-      <SettingsTabs at="/settings/audit-log" />
+      <AreaTabs at="/settings/audit-log" />
       <Section title="Entries">
         <Filters query={query}>
           <TextFilter query={query} name="operation" label="Operation" placeholder="cancel_subscription" />

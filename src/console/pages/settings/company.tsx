@@ -1,5 +1,6 @@
 import { useAnswer, write } from "../../api/cache.ts";
 import { company, findSession, may } from "../../app/session.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { CheckField, CheckListField, SelectField, TextField } from "../../ui/fields.tsx";
 import { Form, type FormState, within } from "../../ui/form.tsx";
 import { Facts, Page, Section } from "../../ui/page.tsx";
@@ -7,7 +8,6 @@ import { Await } from "../../ui/states.tsx";
 import { say } from "../../ui/toast.tsx";
 import { BILLING_MODELS } from "../../ui/sources.ts";
 import { getCompany, updateCompany } from "./calls.ts";
-import { SettingsTabs } from "./tabs.tsx";
 import type { Static } from "@sinclair/typebox";
 import type { Company } from "../../../tenancy/companies/model.ts";
 
@@ -16,7 +16,7 @@ export function CompanyPage() {
   const loaded = useAnswer(getCompany);
   return (
     <Page title="Company" intro="Name, time zone, currency, and what clients may do themselves.">
-      <SettingsTabs at="/settings" />
+      <AreaTabs at="/settings" />
       <Await of={loaded}>
         {(record) => (
           <Section title={record.name}>

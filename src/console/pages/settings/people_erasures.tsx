@@ -3,6 +3,7 @@ import type { FindPerson, PersonErasure, PersonPreview, PersonPreviews } from ".
 import { useAnswer, write } from "../../api/cache.ts";
 import { list, post, type Received, send } from "../../api/call.ts";
 import { count, number } from "../../text/number.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Dialog, useSubmit } from "../../ui/dialog.tsx";
 import { Choose, choicesOf, TextInput } from "../../ui/explorer/choose.tsx";
@@ -11,7 +12,6 @@ import { useQuery } from "../../ui/query.ts";
 import { Empty, FailureNotice } from "../../ui/states.tsx";
 import { type Column, ListTable, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { SettingsTabs } from "./tabs.tsx";
 
 type Erasure = Received<PersonErasure>;
 type Preview = Received<PersonPreview>;
@@ -46,7 +46,7 @@ export function PeopleErasuresPage() {
         </Button>
       }
     >
-      <SettingsTabs at="/settings/erasures" />
+      <AreaTabs at="/settings/erasures" />
       <Section title="Erasures">
         <ListTable
           label="Erasures"

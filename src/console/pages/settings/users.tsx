@@ -3,6 +3,7 @@ import type { User } from "../../../access/users/model.ts";
 import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may, me } from "../../app/session.ts";
+import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { ClientLink } from "../../ui/named_link.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
@@ -14,7 +15,6 @@ import { type Column, ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { date } from "../../text/time.ts";
 import { listUsers } from "./calls.ts";
-import { SettingsTabs } from "./tabs.tsx";
 import { NewUser, type UserAct, UserActs, ROLE_NAMES } from "./user_acts.tsx";
 
 /** The company's users, and those of its clients. */
@@ -55,7 +55,7 @@ export function UsersPage() {
       intro="Who may sign in, and as what. Client users see their own client alone."
       actions={creation.button}
     >
-      <SettingsTabs at="/settings/users" />
+      <AreaTabs at="/settings/users" />
       <Section title="All users">
         <Filters query={query}>
           <SearchFilter query={query} name="search" label="Email or name" />

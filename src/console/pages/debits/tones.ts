@@ -1,21 +1,5 @@
 import type { MandateStatus } from "../../../emandate/mandates/model.ts";
 import type { PaymentStatus } from "../../../emandate/payments/model.ts";
-import { BASE, isMine } from "../../app/find_page.ts";
-import { PAGES } from "../../app/pages.ts";
-import { Tabs } from "../../ui/page.tsx";
-
-/** The pages of direct debits. */
-export function DebitTabs({ at }: { at: string }) {
-  const pages = PAGES.filter(
-    (page) => page.path.startsWith("/debits") && !page.path.includes(":") && isMine(page),
-  );
-  return (
-    <Tabs
-      label="Direct debits"
-      of={pages.map(({ path, title }) => ({ title, href: `${BASE}${path}`, is_open: path === at }))}
-    />
-  );
-}
 
 type Tone = "good" | "bad" | "warn" | "plain" | "busy";
 
