@@ -25,7 +25,7 @@ interface Opening {
 }
 
 const CHART = "main figure.chart canvas";
-const USAGE = "/console/usage?range=last_90_days";
+const USAGE = "/console/usage?range=last_90d";
 
 const OVERVIEW: Opening = {
   what: "the overview",
@@ -156,6 +156,7 @@ const readSeen: Read = (page) => page.evaluate("seen_ms");
 const IS_SEEN =
   "globalThis.seen_ms !== undefined && performance.getEntriesByName('first-contentful-paint').length > 0";
 const LOOK_MS = 10;
+const LIMIT_MS = 60_000;
 
 /** Opens a page, waits until it has what it is opened for, and reads a time of it. */
 async function open(
@@ -176,7 +177,11 @@ async function open(
     }`);
     await page.goto(`${service.origin}${path}`);
     // Looked at from outside: the page's policy lets no text be run in it.
-    while (!(await page.evaluate<boolean>(IS_SEEN))) await page.waitForTimeout(LOOK_MS);
+    const limit = performance.now() + LIMIT_MS;
+    while (!(await page.evaluate<boolean>(IS_SEEN))) {
+      if (performance.now() > limit) throw new Error(`Cannot go on: ${path} is never drawn`);
+      await page.waitForTimeout(LOOK_MS);
+    }
     return await read(page);
   } finally {
     await page.close();
