@@ -10,7 +10,7 @@ import { RecordLink } from "./record_link.tsx";
 import { Await } from "./states.tsx";
 import { type Column, Table } from "./table.tsx";
 import { Time } from "./timeline.tsx";
-import { callsByRole } from "./whose.ts";
+import { callsByRole, isClient } from "./whose.ts";
 
 export const bills = callsByRole({ list: list<typeof BillingRecord>("/billing-records") });
 
@@ -36,11 +36,13 @@ const SUBSCRIPTION: BillColumn = {
       <RecordLink kind="subscription" id={subscription_id}>
         {subscription_name}
       </RecordLink>
-      <div class="soft">
-        <RecordLink kind="client" id={client_id}>
-          {client_name}
-        </RecordLink>
-      </div>
+      {!isClient() && (
+        <div class="soft">
+          <RecordLink kind="client" id={client_id}>
+            {client_name}
+          </RecordLink>
+        </div>
+      )}
     </>
   ),
 };

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import type { Trouble } from "./browser.ts";
 
+const LOOK_MS = 20;
 const AXE = readFileSync(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir), "utf8");
 
 interface Violation {
@@ -40,7 +41,7 @@ export async function settle(page: Page): Promise<void> {
   await page.evaluate(EFFECTS_DONE);
   // By locators: the page's policy allows no evaluation of texts.
   const loading = page.locator(".skeleton, [aria-busy=true]");
-  while ((await loading.count()) > 0) await page.waitForTimeout(20);
+  while ((await loading.count()) > 0) await page.waitForTimeout(LOOK_MS);
 }
 
 /**
@@ -49,13 +50,13 @@ export async function settle(page: Page): Promise<void> {
  */
 export async function goTo(page: Page, address: string): Promise<void> {
   const before = new URL(page.url());
-  const { href, pathname } = new URL(address, before);
+  const { href, pathname, search } = new URL(address, before);
   if (href !== before.href) {
     const shown = pathname === before.pathname ? null : await page.locator("h1").elementHandle();
     await page.evaluate(
-      `{ const link = document.createElement("a"); link.href = ${JSON.stringify(href)}; document.body.append(link); link.click(); link.remove(); }`,
+      `{ const link = document.createElement("a"); link.href = ${JSON.stringify(pathname + search)}; document.body.append(link); link.click(); link.remove(); }`,
     );
-    await shown?.waitForElementState("hidden");
+    while (await shown?.evaluate((heading) => heading.isConnected)) await page.waitForTimeout(LOOK_MS);
   }
   await settle(page);
 }
