@@ -80,8 +80,12 @@ function Parts({ of }: { of: SubscriptionDetail }) {
           ]}
         />
       </Section>
-      {of.status === "active" && <RunningBill id={of.id} />}
-      <Limits id={of.id} />
+      {of.status === "active" && (
+        <>
+          <RunningBill id={of.id} />
+          <Limits id={of.id} />
+        </>
+      )}
     </>
   );
 }
