@@ -12,6 +12,7 @@ import type { UsageStore } from "../usage_store/port.ts";
 import type { Store } from "../store/store.ts";
 import type { Claim } from "./claim.ts";
 import type { Guards } from "./guards.ts";
+import type { PassToOwner } from "./internal_calls.ts";
 import type { LoginGuard, Tokens } from "./credentials.ts";
 
 /** Which interface a call arrived through. */
@@ -31,6 +32,8 @@ export interface OperationMetadata {
   readonly waits_for_clock?: boolean;
   /** It signs somebody in, closes access or frees room: it goes on while the disk is almost full. Decision 0197. */
   readonly uses_reserve?: boolean;
+  /** It reads or changes totals and holds in memory: the instance that stores the company's usage runs it. Decision 0375. */
+  readonly at_owner?: boolean;
   /** It runs often, and writes nothing that limits and alerts go by. Decision 0269. */
   readonly leaves_limits?: boolean;
   /** Fields of its input that no audit entry has: they may name a person. */
@@ -90,6 +93,7 @@ export interface Context {
   stop: () => AbortSignal | undefined;
   /** The claim of the request's Idempotency-Key, if it has one. */
   claim: Claim | null;
+  pass_to_owner: PassToOwner;
   /** Adds to the audit entry of the current transaction. */
   annotateAudit: (note: AuditDetails) => void;
   /**

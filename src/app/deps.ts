@@ -12,6 +12,7 @@ import type { UsageStore } from "../usage_store/port.ts";
 import type { Reads, Store } from "../store/store.ts";
 import type { Claim, KeyedRequest } from "./claim.ts";
 import type { Guards } from "./guards.ts";
+import type { InternalCalls } from "./internal_calls.ts";
 import type { Instances } from "./instances.ts";
 import type { LiveLimits } from "./live_limits.ts";
 import type { Context, Origin } from "./context.ts";
@@ -43,6 +44,8 @@ export interface Deps {
   documents: BlobStore;
   guards: Guards;
   instances: Instances;
+  /** What other instances may ask for; null without INSTANCE_URL. */
+  internal: InternalCalls | null;
   request_limiter: RateLimiter;
   /** Encrypts secrets that the database holds. */
   secrets: Secrets;

@@ -115,6 +115,8 @@ export interface LiveLimits {
   readonly changes: Changes;
   /** The running charges of a company's subscriptions. */
   spendingOf(company_id: number): Spending;
+  /** Notes that a company's alerts are others: all of its subscriptions are looked at. */
+  noteAlerts(company_id: number): void;
   /** Notes that a company's records may say otherwise what is limited, rated and told. */
   noteRecords(company_id: number): void;
   /** The totals of watches, which are set at their first use. */

@@ -33,7 +33,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const configured = readConfig(process.env);
     const demo = words.values.demo === true ? await findDemo(configured) : null;
     if (demo === null) refuseDemo(configured);
-    const opening = openDeps(demo?.config ?? configured);
+    const opening = openDeps(demo?.config ?? configured, { serves: true });
     // Routes and jobs are loaded while the stores wait for the disk.
     const [deps, { startServing }] = await Promise.all([opening, import("./start_serving.ts")]);
     lowerWorkerPriority();

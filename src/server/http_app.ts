@@ -105,6 +105,7 @@ import { metrics } from "../http/metrics.ts";
 import { probes } from "../http/probes.ts";
 import { Readiness } from "../http/readiness.ts";
 import { mcpEndpoint } from "../mcp/endpoint.ts";
+import { internalRoutes } from "./internal/endpoint.ts";
 import type { Actions } from "./operator/action.ts";
 import { operatorHandler } from "./operator/handler.ts";
 import { operatorRoutes } from "./operator/admission.ts";
@@ -134,6 +135,7 @@ export function buildApp(deps: Deps, parts: AppParts = {}) {
     .use(metrics(deps))
     .use(pages(() => app, files, demo_accounts))
     .use(operatorRoutes(deps, (request) => operatorHandler({ deps, actions, api: app })(request)))
+    .use(internalRoutes(deps))
     .use(metadataRoutes(deps))
     .use(oauthRoutes(deps))
     .group("/api/v1", (api) =>

@@ -11,6 +11,11 @@ export const LIMITS = {
   /** After what silence the database's sessions of an instance are ended: what it holds is free then. */
   instance_hung_ms: 60_000,
   instance_kept_ms: 24 * 3_600_000,
+  /** The body of what one instance asks of another. */
+  internal_body_bytes: 128 * 2 ** 20,
+  /** How long an operation waits for the instance that is to run it. */
+  owner_wait_ms: 5_000,
+  owner_look_ms: 100,
   /** Spans that wait to be sent: more are dropped. How many go at once, and how long that may take. */
   trace_queue: 2_048,
   trace_batch: 512,

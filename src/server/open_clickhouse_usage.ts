@@ -8,6 +8,8 @@ import { LIMITS } from "../usage/limits.ts";
 import { LaneLink } from "../usage/store_link/lane_link.ts";
 import { clickHousePlace } from "../usage/store_link/link_rules.ts";
 import { type ClickHouseUsage, openClickHouse } from "../usage_store/clickhouse/clickhouse_store.ts";
+import type { LaneWatcher } from "../usage_store/clickhouse/options.ts";
+import type { PassOn } from "../usage_store/clickhouse/owner_calls.ts";
 import { observedUsage } from "../usage_store/observed_usage.ts";
 import type { OwnPlace } from "./instances/registry.ts";
 import type { UsageStoreHandle } from "./usage_store_handle.ts";
@@ -19,6 +21,10 @@ export interface ClickHouseUsageOptions {
   accept_usage: boolean;
   /** This process among the instances. */
   own: OwnPlace;
+  /** Whether others may reach it there: it serves. */
+  serves: boolean;
+  passOn: PassOn | undefined;
+  watcher: LaneWatcher;
 }
 
 /**
@@ -28,7 +34,7 @@ export interface ClickHouseUsageOptions {
 export async function openClickHouseUsage(
   config: Pick<Config, "data_dir" | "usage_lanes"> & { usage_url: string },
   store: Store,
-  { clock, log, accept_usage, own }: ClickHouseUsageOptions,
+  { clock, log, accept_usage, own, serves, passOn, watcher }: ClickHouseUsageOptions,
 ): Promise<UsageStoreHandle> {
   const { usage_url, usage_lanes, data_dir } = config;
   const place = clickHousePlace(usage_url);
@@ -42,7 +48,10 @@ export async function openClickHouseUsage(
     usage = await openClickHouse({
       url: usage_url,
       lanes: usage_lanes,
-      holder: own,
+      holder: { id: own.id, url: serves ? own.url : null },
+      takes_share: serves,
+      ...(passOn && { passOn, lockRemovals: () => lockRemovals(store) }),
+      watcher,
       folder,
       pending_events: LIMITS.usage_pending_events,
       questions_waiting: LIMITS.usage_readers_waiting,
@@ -74,4 +83,17 @@ export async function openClickHouseUsage(
       await opened.link?.release();
     },
   };
+}
+
+/** Held by the process that removes events, or keeps them for a backup. */
+const REMOVALS = "usage removals";
+const LOCK_PAUSE_MS = 200;
+
+/** Waits for a removal, or a backup, of whatever process. */
+async function lockRemovals(store: Store): Promise<() => Promise<void>> {
+  for (;;) {
+    const lock = await store.lock(REMOVALS);
+    if (lock !== null) return () => lock.release();
+    await Bun.sleep(LOCK_PAUSE_MS);
+  }
 }

@@ -30,8 +30,15 @@ import { authenticate, authenticateAccessToken, authenticateSession } from "../a
 import { openTokens } from "../access/sessions/tokens.ts";
 import { ProcessLimits } from "../entitlements/live/live_limits.ts";
 import { exposeMetrics } from "./expose_metrics.ts";
-import { openInstances, type OwnPlace, ownPlace, sessionNameOf } from "./instances/registry.ts";
+import { openInstances, ownPlace, sessionNameOf } from "./instances/registry.ts";
+import { internalCalls } from "./internal/calls.ts";
+import { OwnerLink } from "./internal/owner_link.ts";
+import { passOnBy } from "./internal/pass_on.ts";
+import { InternalSignatures } from "./internal/signature.ts";
 import { loadJwtSecret } from "./jwt_secret.ts";
+import type { OwnedLanes } from "../usage_store/clickhouse/lanes.ts";
+import type { LaneWatcher } from "../usage_store/clickhouse/options.ts";
+import type { ClickHouseUsageOptions } from "./open_clickhouse_usage.ts";
 import { openUsage, unopenedUsage } from "./open_usage.ts";
 import { CONSTRAINTS } from "./schema.ts";
 import { isDamage } from "../store/constraints.ts";
@@ -48,6 +55,8 @@ export interface OpenOptions {
   disk?: ReadDisk;
   password_cost?: PasswordCost;
   without_usage?: boolean;
+  /** It will serve: other instances reach it at INSTANCE_URL, and it takes its share of usage. */
+  serves?: boolean;
   /** Opens and makes nothing on disk: for what is known without records. */
   without_stores?: boolean;
   /** Takes the usage store as this database's, whatever it lacks: an operator's word. */
@@ -84,15 +93,28 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const watch = new Watch(config, log, options);
   const { clock, guards } = watch;
   const own = ownPlace(config);
-  const { store, opened } = await openStores(config, own, options, watch, log);
-  const { usage } = opened;
+  const signatures = signaturesOf(config, clock);
+  const opening = Promise.withResolvers<ProcessLimits>();
+  const { store, opened } = await openStores(config, options, watch, log, {
+    own,
+    passOn: signatures && passOnBy(signatures),
+    watcher: watcherOf(opening.promise),
+  });
+  const { usage, lanes } = opened;
   const instances = openInstances(own, { store, log });
-  exposeMetrics({ metrics, store, usage, lanes: opened.lanes, clock, watch, config });
+  exposeMetrics({ metrics, store, usage, lanes, clock, watch, config });
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();
   const secrets = openSecrets(config.secrets_keys);
-  const limits = await openLimits({ store, usage, background, log, ...config }, options);
+  const owner_link = lanes && signatures && new OwnerLink({ signatures, lanes, background, log });
+  const tellOwner = owner_link?.note.bind(owner_link);
+  const limits = await openLimits(
+    { store, usage, background, log, ...(tellOwner && { tellOwner }), ...config },
+    options,
+    lanes,
+  );
+  opening.resolve(limits);
   const documents = openDocuments(config, store, () => guards.disk.check());
   const services = {
     clock,
@@ -113,7 +135,9 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     annotateAudit: () => undefined,
     record: recordOperation,
     refused: openRefusalLog(store, background),
+    pass_to_owner: owner_link?.pass ?? (async () => null),
   };
+  const openContext = contextsOf(services);
   return {
     config,
     log,
@@ -132,7 +156,8 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     background,
     ...credentialChecks(services),
     openClaim: (request) => new StoredClaim(store, request),
-    openContext: contextsOf(services),
+    openContext,
+    internal: lanes && signatures ? internalCalls({ signatures, lanes, limits, clock, openContext }) : null,
     async watch() {
       await watch.begin();
       await instances.begin();
@@ -163,6 +188,19 @@ function credentialChecks({
   };
 }
 
+/** What instances sign with; none where this is the only one. */
+function signaturesOf({ instance_url, jwt_secret }: Config, clock: Clock): InternalSignatures | undefined {
+  return instance_url === null || jwt_secret === null ? undefined : new InternalSignatures(jwt_secret, clock);
+}
+
+/** Hears of lanes for limits that are opened after the usage store. */
+function watcherOf(limits: Promise<ProcessLimits>): LaneWatcher {
+  return {
+    taken: async (isOf) => (await limits).take(isOf),
+    lost: (isOf) => void limits.then((opened) => opened.drop(isOf)),
+  };
+}
+
 /** Opens the context of a call, at the current time. */
 function contextsOf(
   services: Omit<Context, "claim" | "stop" | "actor" | "origin" | "request_id" | "address" | "now">,
@@ -185,15 +223,24 @@ function contextsOf(
 async function openLimits(
   services: ConstructorParameters<typeof ProcessLimits>[0],
   { without_stores = false, without_usage = without_stores }: OpenOptions,
+  lanes: OwnedLanes | undefined,
 ): Promise<ProcessLimits> {
   const limits = new ProcessLimits(services);
-  if (!without_usage) await limits.load();
+  // Of lanes they are read as these are taken.
+  if (!without_usage && !lanes) await limits.load();
   return limits;
 }
 
 /** Opens both stores, and compares the clock with what they know. Errors: throws, with neither of them open. */
-async function openStores(config: Config, own: OwnPlace, options: OpenOptions, watch: Watch, log: Log) {
-  const { accept_usage = false, without_stores = false } = options;
+async function openStores(
+  config: Config,
+  options: OpenOptions,
+  watch: Watch,
+  log: Log,
+  among: Pick<ClickHouseUsageOptions, "own" | "passOn" | "watcher">,
+) {
+  const { accept_usage = false, without_stores = false, serves = false } = options;
+  const { own } = among;
   const { without_usage = without_stores } = options;
   if (without_stores) return { store: UNOPENED_STORE, opened: await unopenedUsage() };
   const { clock, guards } = watch;
@@ -205,7 +252,7 @@ async function openStores(config: Config, own: OwnPlace, options: OpenOptions, w
     const checkRoom = () => guards.disk.check();
     const opened = await (without_usage
       ? unopenedUsage()
-      : openUsage(config, store, { own, clock, log, accept_usage, checkRoom }));
+      : openUsage(config, store, { ...among, serves, clock, log, accept_usage, checkRoom }));
     // With PostgreSQL the records are on another disk, of which we know nothing.
     return { store: config.database_url === null ? keepReserve(store, guards.disk) : store, opened };
   } catch (error) {

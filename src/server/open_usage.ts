@@ -5,10 +5,9 @@ import { damagedAtStart } from "../core/damage.ts";
 import type { Config } from "../core/config.ts";
 import type { Log } from "../core/log.ts";
 import { defaultUsageMemory } from "../core/memory.ts";
-import type { Clock } from "../core/time.ts";
 import { isDamageAtOpening } from "../usage_store/duckdb/engine/engine.ts";
 import type { Store } from "../store/store.ts";
-import type { OwnPlace } from "./instances/registry.ts";
+import type { ClickHouseUsageOptions } from "./open_clickhouse_usage.ts";
 import type { UsageStoreHandle } from "./usage_store_handle.ts";
 import { LIMITS } from "../usage/limits.ts";
 import { LinkedUsage } from "../usage/store_link/link.ts";
@@ -29,12 +28,7 @@ export function usageReaders(): number {
   return Math.max(1, Math.min(LIMITS.usage_readers, threads - RESERVED_THREADS));
 }
 
-interface UsageOptions {
-  /** This process among the instances. */
-  own: OwnPlace;
-  clock: Clock;
-  log: Log;
-  accept_usage: boolean;
+interface UsageOptions extends ClickHouseUsageOptions {
   /** Throws while nothing may be stored. */
   checkRoom: () => void;
 }
@@ -43,13 +37,14 @@ interface UsageOptions {
 export async function openUsage(
   config: Config,
   store: Store,
-  { own, clock, log, accept_usage, checkRoom }: UsageOptions,
+  { checkRoom, ...options }: UsageOptions,
 ): Promise<UsageStoreHandle> {
   const { usage_url } = config;
   if (usage_url !== null) {
     const { openClickHouseUsage } = await import("./open_clickhouse_usage.ts");
-    return openClickHouseUsage({ ...config, usage_url }, store, { clock, log, accept_usage, own });
+    return openClickHouseUsage({ ...config, usage_url }, store, options);
   }
+  const { clock, log, accept_usage } = options;
   const path = join(config.data_dir, "usage.duckdb");
   const linked = await LinkedUsage.open({
     store,

@@ -49,7 +49,7 @@ export const createAlert = operation({
       const id = await queries.insertAlert(tx, await readAlert(tx, given));
       return orNotFound(await queries.findAlert(tx, id), "Alert", id);
     });
-    ctx.limits.changes.noteAll(alert.company_id);
+    ctx.limits.noteAlerts(alert.company_id);
     return alert;
   },
 });
@@ -68,7 +68,7 @@ export const updateAlert = operation({
       ctx.annotateAudit({ before, after });
       return after;
     });
-    ctx.limits.changes.noteAll(alert.company_id);
+    ctx.limits.noteAlerts(alert.company_id);
     return alert;
   },
 });

@@ -31,6 +31,7 @@ import {
  */
 export const tellAlerts = operation({
   name: "tell_alerts",
+  at_owner: true,
   permission: "entitlements:read",
   unaudited: true,
   input: Nothing,

@@ -16,6 +16,7 @@ import { CheckedUsage, CheckUsage, FreeReservation } from "./model.ts";
  */
 export const checkUsage = operation({
   name: "check_usage",
+  at_owner: true,
   permission: "entitlements:read",
   input: CheckUsage,
   output: CheckedUsage,
@@ -73,6 +74,7 @@ const reserveUsage = operation({
 /** Frees what a reservation holds. Errors: not_found where there is none: it was settled, has ended, or never was. */
 export const freeReservation = operation({
   name: "free_reservation",
+  at_owner: true,
   permission: "usage:write",
   unaudited: true,
   uses_reserve: true,
@@ -92,6 +94,7 @@ export const freeReservation = operation({
 /** Deletes reservations that have ended. */
 export const endReservations = operation({
   name: "end_reservations",
+  at_owner: true,
   permission: "usage:write",
   unaudited: true,
   uses_reserve: true,

@@ -25,6 +25,7 @@ import { type Granted, grantedOf, largestFirst } from "./rules.ts";
 /** Lists a subscription's entitlements with their use. Errors: not_found, for a client user also when it is another client's. */
 export const listEntitlements = operation({
   name: "list_entitlements",
+  at_owner: true,
   permission: "entitlements:read",
   input: ById,
   output: Type.Array(EntitlementUse),

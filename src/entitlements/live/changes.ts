@@ -33,6 +33,11 @@ export class ChangedSubscriptions implements Changes {
     this.forgetHeadroom(company_id);
   }
 
+  /** Forgets what it knows of the companies that `isOf` names: all of theirs is to be looked at. */
+  forget(isOf: (company_id: number) => boolean): void {
+    for (const company_id of this.#companies.keys()) if (isOf(company_id)) this.#companies.delete(company_id);
+  }
+
   withoutHeadroom(company_id: number, ids: readonly number[], now_ms: number): number[] {
     const { headrooms } = this.#of(company_id);
     return ids.filter((id) => headrooms.get(id)?.isLeft(now_ms) !== true);

@@ -32,6 +32,13 @@ export class Holds {
     of_feature.add(hold);
   }
 
+  /** Removes the holds of the companies that `isOf` names. */
+  drop(isOf: (company_id: number) => boolean): void {
+    for (const [company_id, holds] of this.#companies)
+      if (isOf(company_id))
+        for (const reservation_id of holds.keys()) this.remove(company_id, reservation_id);
+  }
+
   /** Removes a hold, and returns it. */
   remove(company_id: number, reservation_id: string): Hold | undefined {
     const of_company = this.#companies.get(company_id);

@@ -18,6 +18,8 @@ interface Services {
   background: Background;
   log: Log;
   usage_query_timeout_ms: number;
+  /** Tells the process that stores the company's usage, where that is another one, of records that have changed. */
+  tellOwner?: (company_id: number, all: boolean) => void;
 }
 
 /** A process's totals and holds. Decision 0236. */
@@ -48,15 +50,34 @@ export class ProcessLimits implements LiveLimits {
     return spending;
   }
 
+  noteAlerts(company_id: number): void {
+    this.changes.noteAll(company_id);
+    this.#services.tellOwner?.(company_id, true);
+  }
+
   noteRecords(company_id: number): void {
+    this.#services.tellOwner?.(company_id, false);
     this.changes.forgetHeadroom(company_id);
     this.#spending.get(company_id)?.forgetList();
   }
 
+  /** The companies that `isOf` names are this process's: what other processes knew of them is read from the records. */
+  async take(isOf: (company_id: number) => boolean): Promise<void> {
+    this.drop(isOf);
+    this.changes.forget(isOf);
+    await this.load(isOf);
+  }
+
+  /** They are another process's: its holds are the ones that count. */
+  drop(isOf: (company_id: number) => boolean): void {
+    this.#holds.drop(isOf);
+    for (const company_id of this.#spending.keys()) if (isOf(company_id)) this.#spending.delete(company_id);
+  }
+
   /** Reads the holds of an earlier process, but for those whose events it stored before it ended. */
-  async load(): Promise<void> {
+  async load(isOf: (company_id: number) => boolean = () => true): Promise<void> {
     const { store, usage, usage_query_timeout_ms } = this.#services;
-    const rows = await listReservations(store.read);
+    const rows = (await listReservations(store.read)).filter(({ company_id }) => isOf(company_id));
     for (const [company_id, holds] of Map.groupBy(rows, (hold) => hold.company_id)) {
       const ids = holds.map(({ reservation_id }) => reservation_id);
       const stored = await usage.findStored(company_id, ids, usage_query_timeout_ms);

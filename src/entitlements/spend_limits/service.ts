@@ -20,6 +20,7 @@ import { listRated } from "./rated.ts";
 /** Finds a subscription's spend limits, with what it has come to. Errors: not_found. */
 export const getSpendLimit = operation({
   name: "get_spend_limit",
+  at_owner: true,
   permission: "entitlements:read",
   input: ById,
   output: SpendLimit,
@@ -79,6 +80,7 @@ export const removeSpendLimit = operation({
  */
 export const rateSpending = operation({
   name: "rate_spending",
+  at_owner: true,
   permission: "entitlements:read",
   input: Nothing,
   output: Nothing,

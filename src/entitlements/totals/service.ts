@@ -17,6 +17,7 @@ import { talliedOf } from "./tallies.ts";
  */
 export const watchLimits = operation({
   name: "watch_limits",
+  at_owner: true,
   permission: "entitlements:read",
   input: Nothing,
   output: Nothing,
@@ -39,6 +40,7 @@ export const watchLimits = operation({
 /** Forgets totals of past windows, and compares those of every limit with the stored events. Errors: throws where any is different. */
 export const checkLimits = operation({
   name: "check_limits",
+  at_owner: true,
   permission: "entitlements:read",
   input: Nothing,
   output: Nothing,

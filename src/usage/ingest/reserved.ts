@@ -1,4 +1,5 @@
 import type { Context } from "../../app/context.ts";
+import { AppError } from "../../core/errors.ts";
 import type { NewEvent } from "../../usage_store/port.ts";
 
 /** Why an event is refused. */
@@ -23,4 +24,12 @@ export function reservedBy(
     else if (hold.expires_ms > now.epochMilliseconds) foreign.add(position);
   }
   return { settled, foreign };
+}
+
+/** The conflict of events, by their positions, that are under another subscription's reservations. */
+export function reservedElsewhere(foreign: ReadonlySet<number>): AppError {
+  const details = [...foreign].map((position) => ({ path: `/${position}/id`, message: RESERVED_ELSEWHERE }));
+  const ids = details.length === 1 ? "an id is that" : `${details.length} ids are those`;
+  const message = `Cannot store these events: ${ids} of a reservation of another subscription`;
+  return new AppError("conflict", message, { details });
 }

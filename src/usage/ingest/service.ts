@@ -3,10 +3,10 @@ import type { Context } from "../../app/context.ts";
 import { call, operation } from "../../app/operation.ts";
 import { scopeOf } from "../../core/access.ts";
 import { LIMITS } from "../limits.ts";
-import { AppError, type ErrorDetail } from "../../core/errors.ts";
+import { AppError } from "../../core/errors.ts";
 import { countRefused, countStored } from "../metrics.ts";
 import { readCloudEvents } from "./cloud_events.ts";
-import { RESERVED_ELSEWHERE, reservedBy } from "./reserved.ts";
+import { reservedBy, reservedElsewhere } from "./reserved.ts";
 import { storeFresh } from "./store_fresh.ts";
 import { RecordCloudEvents, RecordedUsage, RecordUsage } from "./model.ts";
 import { invalidEvents, refusedEvents, type SentEvents, splitEvents } from "./sent_events.ts";
@@ -111,13 +111,7 @@ async function storeAll(
 function settledBy(ctx: Context, company_id: number, events: readonly NewEvent[], single: boolean): string[] {
   const { settled, foreign } = reservedBy(ctx, company_id, events);
   if (foreign.size === 0) return settled;
-  const details = [...foreign].map((position) => ({ path: `/${position}/id`, message: RESERVED_ELSEWHERE }));
-  throw answerOf(new AppError("conflict", conflictOf(details), { details }), single);
-}
-
-function conflictOf(details: readonly ErrorDetail[]): string {
-  const ids = details.length === 1 ? "an id is that" : `${details.length} ids are those`;
-  return `Cannot store these events: ${ids} of a reservation of another subscription`;
+  throw answerOf(reservedElsewhere(foreign), single);
 }
 
 /** The events, each under its former id where it is stored under that, so that it counts as a duplicate. */

@@ -4,6 +4,7 @@ import { AppError, invalid } from "../../core/errors.ts";
 import { closedProblem, refuseClosed } from "../closed_usage.ts";
 import type { ErasureQuery } from "../erasures.ts";
 import { type EventRows, ROW } from "../event_rows.ts";
+import type { CanonicalJson } from "../metadata.ts";
 import { earliestRead, type Measured, type MeasureQuery } from "../meter.ts";
 import type {
   AggregateQuery,
@@ -38,7 +39,7 @@ import { type Bounds, ClickHouse } from "./engine/engine.ts";
 import { Gate } from "./engine/gate.ts";
 import { readFacts } from "./engine/identity.ts";
 import { openSchema } from "./engine/schema.ts";
-import { Lanes, type OwnedLanes } from "./lanes.ts";
+import type { OwnedLanes } from "./lanes.ts";
 import { checkSums, rebuildSums } from "./maintain/check_sums.ts";
 import { findUnerased } from "./maintain/erase.ts";
 import { exportKept, type RemovedRange, Removals } from "./maintain/removals.ts";
@@ -67,8 +68,7 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<ClickH
     const meta = await openSchema(engine, options.lanes ?? 8);
     const rows = await options.openRows(await readFacts(engine, meta));
     const removals = await Removals.open(engine);
-    const lanes = new Lanes({ engine, meta, rows, removals, options });
-    return new ClickHouseStore({ engine, removals, lanes, options });
+    return new ClickHouseStore({ engine, removals, meta, rows, options });
   } catch (error) {
     await engine.close();
     throw error;
@@ -79,6 +79,10 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<ClickH
 export interface ClickHouseUsage extends UsageStore {
   readonly lanes: OwnedLanes;
 }
+
+/** Rows of a file that wait for their commits at once, and the characters of their metadata: another process may store them. */
+const LOADED_AT_ONCE = 10_000;
+const LOADED_CHARACTERS = 16_000_000;
 
 /** How long a server may take to greet. */
 const GREETING_MS = 10_000;
@@ -119,7 +123,8 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
   async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
     const since_ms = this.sinceOf(company_id);
     if (since_ms > 0) refuseClosed(events, since_ms);
-    return this.lanes.append(company_id, events, now_ms);
+    if (events.length === 0) return { accepted: 0, duplicates: 0 };
+    return this.lanes.atOwner("append", { company_id, events, now_ms });
   }
 
   async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
@@ -128,7 +133,18 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
       if (!rows.is(row, ROW.skipped)) first_ms = Math.min(first_ms, rows.timestamps[row] ?? 0);
     const problem = closedProblem(first_ms, this.sinceOf(company_id));
     if (problem !== undefined) throw invalid("/timestamp", problem);
-    return this.lanes.load(company_id, rows, now_ms);
+    const all = Array.from({ length: rows.rows }, (_, row) => row).filter(
+      (row) => !rows.is(row, ROW.skipped),
+    );
+    const result: LoadResult = { accepted: 0, duplicates: 0, left: [] };
+    for (const some of loads(rows, all)) {
+      const events = some.map((row) => eventOf(rows, row));
+      const loaded = await this.lanes.atOwner("load", { company_id, events, now_ms });
+      result.accepted += loaded.accepted;
+      result.duplicates += loaded.duplicates;
+      result.left.push(...loaded.left.map((position) => some[position] ?? 0));
+    }
+    return result;
   }
 
   /** Rows are looked up when they are loaded. */
@@ -178,6 +194,7 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
   ): Promise<void> {
     const { company_id } = query;
     return this.#questions.run(company_id, options, async (bounds) => {
+      await this.refreshBounds(company_id);
       const removed = this.removals.rangeOf(company_id);
       const filter = filterOf(query);
       const is_whole =
@@ -198,16 +215,18 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
     windows: readonly UsageWindow[],
     { timeout_ms, ...stored_by }: TotalsOptions,
   ): Promise<WindowTotal[]> {
-    this.needEvents(company_id, minimum(windows.map(({ start_ms }) => start_ms)));
-    return this.#run(company_id, { timeout_ms }, (bounds) =>
-      totals(this.engine, company_id, windows, stored_by, bounds),
+    return this.askWhole(company_id, minimum(windows.map(({ start_ms }) => start_ms)), () =>
+      this.#run(company_id, { timeout_ms }, (bounds) =>
+        totals(this.engine, company_id, windows, stored_by, bounds),
+      ),
     );
   }
 
   async measure(query: MeasureQuery, timeout_ms: number): Promise<Measured[][]> {
     const { company_id } = query;
-    this.needEvents(company_id, earliestRead(query));
-    return this.#run(company_id, { timeout_ms }, (bounds) => measure(this.engine, query, bounds));
+    return this.askWhole(company_id, earliestRead(query), () =>
+      this.#run(company_id, { timeout_ms }, (bounds) => measure(this.engine, query, bounds)),
+    );
   }
 
   async lastSeq(company_id: number, timeout_ms: number): Promise<number> {
@@ -242,10 +261,11 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
 
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void> {
     const { company_id } = query;
-    return this.#exports.run(company_id, options, (bounds) => {
+    return this.#exports.run(company_id, options, async (bounds) => {
+      await this.refreshBounds(company_id);
       const visible = visibleOf(query, this.removals.rangeOf(company_id));
       const limits = { ...options, ...bounds, signal: bounds.signal ?? options.signal };
-      return exportEvents(this.engine, visible, this.#folder, write, limits);
+      await exportEvents(this.engine, visible, this.#folder, write, limits);
     });
   }
 
@@ -313,6 +333,7 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
   }
 
   async #close(): Promise<void> {
+    this.stopFollowing();
     this.#questions.close();
     this.#exports.close();
     await this.lanes.close();
@@ -334,10 +355,36 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
       for (;;) {
         const removed = this.removals.rangeOf(company_id);
         const answer = await ask(visibleOf(query, removed), bounds, removed);
+        await this.refreshBounds(company_id);
         if (this.removals.rangeOf(company_id) === removed) return answer;
       }
     });
   }
+}
+
+/** Rows in parts that are loaded at once. */
+function* loads(rows: EventRows, all: readonly number[]): Generator<number[]> {
+  let [part, characters]: [number[], number] = [[], 0];
+  for (const row of all) {
+    part.push(row);
+    characters += rows.metadataOf(row)?.length ?? 0;
+    if (part.length < LOADED_AT_ONCE && characters < LOADED_CHARACTERS) continue;
+    yield part;
+    [part, characters] = [[], 0];
+  }
+  if (part.length > 0) yield part;
+}
+
+function eventOf(rows: EventRows, row: number): NewEvent {
+  return {
+    id: rows.idOf(row),
+    subscription_id: rows.subscription_ids[row] ?? 0,
+    timestamp: rows.timestamps[row] ?? 0,
+    timestamp_given: true,
+    usage: rows.usageOf(row),
+    // The caller made it canonical.
+    metadata: rows.metadataOf(row) as CanonicalJson | null,
+  };
 }
 
 /** The events of a filter up to a number. */

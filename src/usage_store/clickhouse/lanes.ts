@@ -2,29 +2,38 @@ import { AppError } from "../../core/errors.ts";
 import { closedProblem, refuseClosed } from "../closed_usage.ts";
 import { type AppendRequest, fingerprint, prepareAppend } from "../append/append_request.ts";
 import { readId } from "../append/id_words.ts";
-import type { EventRows } from "../event_rows.ts";
 import { SipHash } from "../index/siphash.ts";
-import type { AppendResult, LoadResult, NewEvent } from "../port.ts";
+import type { AppendResult } from "../port.ts";
 import { closedError } from "../query/closed_error.ts";
 import { TotalsKeeper } from "../running/keeper.ts";
 import { ClickHouseLog } from "./append/clickhouse_log.ts";
 import { hourOf, loadIds } from "./append/lane_ids.ts";
-import { OwnedLane } from "./append/lane_service.ts";
+import { MovedError, OwnedLane } from "./append/lane_service.ts";
 import type { ClickHouse } from "./engine/engine.ts";
 import type { StoreMeta } from "./engine/schema.ts";
 import { numberOf, seqOf } from "./lanes/commit_numbers.ts";
-import type { LaneRows } from "./lanes/lane_rows.ts";
+import type { LaneHolder, LaneRows } from "./lanes/lane_rows.ts";
 import { LaneSet } from "./lanes/lane_set.ts";
 import type { Monotonic, Tenure } from "./lanes/tenure.ts";
 import type { Removals } from "./maintain/removals.ts";
 import type { ClickHouseOptions } from "./options.ts";
+import {
+  type InputOf,
+  NoAnswerError,
+  NotOwnerError,
+  type OutputOf,
+  type OwnerCall,
+  type PassedEvents,
+  type ReachableOwner,
+} from "./owner_calls.ts";
 import { LaneTotals, laneSource } from "./query/lane_totals.ts";
 
-/** How long an append waits for an owner of its lane. */
+/** How long a call waits for an owner of its lane. */
 const OWNER_MS = 5_000;
 
-/** The pause between looks for one. */
+/** The pause between looks for one; and once an owner did not answer, or has given the lane up. */
 const OWNER_LOOK_MS = 20;
+const MOVED_LOOK_MS = 100;
 
 /** How long a lane rests for each commit of all lanes in the last second: at 40 of them, 200 ms. */
 const REST_A_COMMIT_MS = 5;
@@ -44,7 +53,15 @@ interface LanesParts {
 export interface OwnedLanes {
   readonly count: number;
   readonly owned: number;
+  otherOwnerOf(company_id: number): LaneHolder | undefined;
+  owns(company_id: number): boolean;
+  asOwner<K extends OwnerCall>(call: K, input: InputOf<K>): Promise<OutputOf<K>>;
 }
+
+/** How each call is done in a lane that this process owns. */
+export type OwnerWorks = {
+  readonly [K in OwnerCall]: (lane: OwnedLane, input: InputOf<K>) => Promise<OutputOf<K>>;
+};
 
 /** The lanes of a store: events are stored by the one process that owns their company's. Decision 0340. */
 export class Lanes implements OwnedLanes {
@@ -52,18 +69,20 @@ export class Lanes implements OwnedLanes {
   readonly #parts: LanesParts;
   readonly #hash: SipHash;
   readonly #set: LaneSet<Uint8Array, OwnedLane>;
+  readonly #works: OwnerWorks;
   readonly #closing = new AbortController();
   /** When commits of the last second began, by performance.now(). */
   #commits: number[] = [];
   /** All that is stored later, in whatever lane, has a higher number. */
   #frontier = 0;
 
-  constructor(parts: LanesParts) {
+  constructor(parts: LanesParts, works: Omit<OwnerWorks, "append">) {
     this.#parts = parts;
-    const { engine, meta, rows, removals, options } = parts;
-    const { on_failure = () => undefined } = options;
+    const { engine, meta, rows, options } = parts;
+    const { on_failure = () => undefined, takes_share = true } = options;
+    this.#works = { append: (lane, input) => this.#append(lane, input), ...works };
     this.#hash = new SipHash(meta.fingerprint_key);
-    const keepers = Array.from({ length: meta.lanes }, (_, lane) => {
+    const keepers = Array.from({ length: meta.lanes }, () => {
       const keeper = new TotalsKeeper({
         last_seq: 0,
         secret: Buffer.from(meta.fingerprint_key).toString("hex"),
@@ -71,12 +90,12 @@ export class Lanes implements OwnedLanes {
         onFailure: (error) =>
           on_failure(error, "usage store: totals could not be counted, it will be tried again"),
       });
-      keeper.begin(laneSource(engine, lane, removals, this.#closing.signal));
       return keeper;
     });
-    this.totals = new LaneTotals(keepers);
+    this.totals = new LaneTotals(keepers, (lane) => this.#settled(lane));
     this.#set = new LaneSet({
       lanes: meta.lanes,
+      takes_share,
       tools: { rows, log: new ClickHouseLog(engine), clock: CLOCK, holder: options.holder },
       serving: {
         open: (tenure) => this.#open(tenure, keepers[tenure.lane]),
@@ -102,9 +121,14 @@ export class Lanes implements OwnedLanes {
     const { engine, removals, options } = this.#parts;
     if (totals === undefined) throw new RangeError(`There is no lane ${tenure.lane}`);
     const { lane } = tenure;
+    const { watcher } = options;
+    const isOf = (company_id: number): boolean => this.laneOf(company_id) === lane;
     const ids = await loadIds(engine, lane, this.#hash);
-    const source = laneSource(engine, lane, removals, this.#closing.signal);
-    await totals.catchUp((...asked) => source.readEvents(...asked), tenure.last_seq);
+    // Its owner before may have closed and removed some.
+    await removals.refresh();
+    await watcher?.taken(isOf);
+    totals.advance(tenure.last_seq);
+    totals.begin(laneSource(engine, lane, removals, this.#closing.signal), () => tenure.is_trusted);
     const {
       pending_events = 100_000,
       group_ms = 2,
@@ -122,7 +146,27 @@ export class Lanes implements OwnedLanes {
       check: (request) => this.#checkTimes(request),
       onFailure: (error) =>
         on_failure(error, "usage store: a commit failed, its events were to be sent again"),
+      onEnd() {
+        totals.suspend();
+        watcher?.lost(isOf);
+      },
     });
+  }
+
+  async #append(lane: OwnedLane, { company_id, events, now_ms }: PassedEvents): Promise<AppendResult> {
+    return lane.append(prepareAppend(company_id, events, now_ms, this.#hash));
+  }
+
+  /** Resolves when a lane is served here or by another process, or there is none that does for a while. */
+  async #settled(lane: number): Promise<void> {
+    const until_ms = CLOCK.now() + OWNER_MS;
+    while (
+      this.#set.serviceOf(lane) === undefined &&
+      this.#set.otherOwnerOf(lane) === undefined &&
+      !this.#closing.signal.aborted &&
+      CLOCK.now() < until_ms
+    )
+      await CLOCK.sleep(OWNER_LOOK_MS);
   }
 
   #restMs(): number {
@@ -145,54 +189,68 @@ export class Lanes implements OwnedLanes {
     }
   }
 
-  /** As `UsageStore.append`. */
-  async append(company_id: number, events: readonly NewEvent[], now_ms: number): Promise<AppendResult> {
-    const prepared = prepareAppend(company_id, events, now_ms, this.#hash);
-    if (this.#closing.signal.aborted) throw closedError();
-    if (events.length === 0) return { accepted: 0, duplicates: 0 };
-    const lane = this.laneOf(company_id);
-    const { passOn } = this.#parts.options;
-    for (const until_ms = CLOCK.now() + OWNER_MS; ; ) {
-      const service = this.#set.serviceOf(lane);
-      if (service !== undefined) return service.append(prepared);
-      const owner = this.#set.otherOwnerOf(lane);
-      if (owner !== undefined && passOn !== undefined) return passOn(owner, { company_id, events, now_ms });
-      await this.#waitForOwner(until_ms);
-    }
-  }
-
-  /** As `UsageStore.load`; only the owner of the lane loads. */
-  async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
-    return (await this.ownedLane(company_id)).load(company_id, rows, now_ms);
-  }
-
-  /** The lane of a company. Errors: unavailable where it is another process's. */
-  async ownedLane(company_id: number): Promise<OwnedLane> {
-    const lane = this.laneOf(company_id);
+  /**
+   * Has the owner of a company's lane do what only it does: here, or where it is. Errors: those of the call; unavailable when
+   * nobody owns the lane for five seconds.
+   */
+  async atOwner<K extends OwnerCall>(call: K, input: InputOf<K>): Promise<OutputOf<K>> {
+    const lane = this.laneOf(input.company_id);
     for (const until_ms = CLOCK.now() + OWNER_MS; ; ) {
       if (this.#closing.signal.aborted) throw closedError();
-      const service = this.#set.serviceOf(lane);
-      if (service !== undefined) return service;
-      if (this.#set.otherOwnerOf(lane) !== undefined)
-        throw new AppError(
-          "unavailable",
-          "Cannot do this here: another instance stores the company's usage",
-          {
-            retry_after_s: 5,
-          },
-        );
-      await this.#waitForOwner(until_ms);
+      const owned = this.#set.serviceOf(lane);
+      const owner = this.#set.otherOwnerOf(lane);
+      let pause_ms = OWNER_LOOK_MS;
+      try {
+        if (owned !== undefined) return await this.#works[call](owned, input);
+        if (owner?.url != null) return await this.#passOn({ ...owner, url: owner.url }, lane, call, input);
+      } catch (error) {
+        if (!(error instanceof MovedError || error instanceof NoAnswerError)) throw error;
+        if (CLOCK.now() >= until_ms && error instanceof MovedError) throw error;
+        pause_ms = MOVED_LOOK_MS;
+      }
+      if (CLOCK.now() >= until_ms) throw nobodyError();
+      await CLOCK.sleep(pause_ms);
     }
   }
 
-  /** Errors: unavailable when the time is over. */
-  async #waitForOwner(until_ms: number): Promise<void> {
-    if (this.#closing.signal.aborted) throw closedError();
-    if (CLOCK.now() >= until_ms)
-      throw new AppError("unavailable", "Cannot store events now: no instance stores the company's usage", {
-        retry_after_s: 5,
-      });
-    await CLOCK.sleep(OWNER_LOOK_MS);
+  /** Does what another process passed on. Errors: NotOwnerError; those of the call. */
+  async asOwner<K extends OwnerCall>(call: K, input: InputOf<K>): Promise<OutputOf<K>> {
+    const owned = this.#set.serviceOf(this.laneOf(input.company_id));
+    if (owned === undefined) throw new NotOwnerError();
+    try {
+      return await this.#works[call](owned, input);
+    } catch (error) {
+      throw error instanceof MovedError ? new NotOwnerError() : error;
+    }
+  }
+
+  /** Gives up the wait when the lane turns out to be another's: an owner that vanished does not even refuse. */
+  async #passOn<K extends OwnerCall>(
+    owner: ReachableOwner,
+    lane: number,
+    call: K,
+    input: InputOf<K>,
+  ): Promise<OutputOf<K>> {
+    const { passOn } = this.#parts.options;
+    if (passOn === undefined) throw new NoAnswerError();
+    const gone = new AbortController();
+    const timer = setInterval(() => {
+      if (this.#set.otherOwnerOf(lane)?.id !== owner.id) gone.abort(new NoAnswerError());
+    }, MOVED_LOOK_MS);
+    try {
+      return await passOn(owner, call, input, AbortSignal.any([gone.signal, this.#closing.signal]));
+    } finally {
+      clearInterval(timer);
+    }
+  }
+
+  /** The other process that owns a company's lane, as far as is known; undefined: this one does, or nobody. */
+  otherOwnerOf(company_id: number): LaneHolder | undefined {
+    return this.#set.otherOwnerOf(this.laneOf(company_id));
+  }
+
+  owns(company_id: number): boolean {
+    return this.#set.serviceOf(this.laneOf(company_id)) !== undefined;
   }
 
   /** The hours of UTC in which events with these ids may be; undefined where another process knows them. */
@@ -240,4 +298,9 @@ export class Lanes implements OwnedLanes {
     this.#closing.abort(closedError());
     await Promise.all([this.totals.close(), this.#set.close()]);
   }
+}
+
+function nobodyError(): AppError {
+  const message = "Cannot store events now: no instance stores the company's usage";
+  return new AppError("unavailable", message, { retry_after_s: 5 });
 }

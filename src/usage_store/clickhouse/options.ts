@@ -1,6 +1,6 @@
-import type { AppendResult, NewEvent } from "../port.ts";
 import type { LaneFacts } from "./engine/identity.ts";
 import type { LaneHolder, LaneRows } from "./lanes/lane_rows.ts";
+import type { PassOn } from "./owner_calls.ts";
 
 /** Where the store is, and its limits. Every limit has a default for a machine of two cores. */
 export interface ClickHouseOptions {
@@ -12,8 +12,14 @@ export interface ClickHouseOptions {
   openRows: (facts: LaneFacts) => Promise<LaneRows>;
   /** This process, as an owner. */
   holder: LaneHolder;
-  /** Has the owner of a lane store events. Errors: as `UsageStore.append`. Default: there are no others. */
-  passOn?: (owner: LaneHolder, append: PassedAppend) => Promise<AppendResult>;
+  /** Has the owner of a lane do what only it does. Default: there are no others. */
+  passOn?: PassOn;
+  /** Whether it takes a fair share of the lanes from others, or those alone that are free. Default true. */
+  takes_share?: boolean;
+  /** Told of lanes that come and go. */
+  watcher?: LaneWatcher;
+  /** Takes what keeps removals of all processes waiting, and resolves with what lets it go. Default: there are no others. */
+  lockRemovals?: () => Promise<() => Promise<void>>;
   /** A folder for files of exports while they are made. */
   folder: string;
   /** Questions asked at once, of one company one fewer. Default 16. */
@@ -38,9 +44,10 @@ export interface ClickHouseOptions {
   on_failure?: (error: unknown, message: string) => void;
 }
 
-/** An append on its way to the instance that stores the company's events. */
-export interface PassedAppend {
-  company_id: number;
-  events: readonly NewEvent[];
-  now_ms: number;
+/** Hears of lanes. `isOf` says whether a company is in the lane. */
+export interface LaneWatcher {
+  /** The lane is taken, and serves once this resolves: all that was stored before is known. */
+  taken(isOf: (company_id: number) => boolean): Promise<void>;
+  /** The lane is about to be another's, or is already. */
+  lost(isOf: (company_id: number) => boolean): void;
 }

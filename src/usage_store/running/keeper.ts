@@ -55,6 +55,7 @@ export class TotalsKeeper implements RunningTotals {
   readonly #refused = new Set<Watched>();
   #last_seq: number;
   #source: TotalsSource | undefined;
+  #isTrusted = (): boolean => true;
   #running: Promise<void> | undefined;
   #is_used = false;
   #closed = false;
@@ -69,10 +70,23 @@ export class TotalsKeeper implements RunningTotals {
     this.#onFailure = onFailure;
   }
 
-  /** From now on it counts. */
-  begin(source: TotalsSource): void {
+  /** From now on it counts. `isTrusted`: whether it is told of every commit at this moment, by default for as long as it counts. */
+  begin(source: TotalsSource, isTrusted: () => boolean = () => true): void {
     this.#source = source;
+    this.#isTrusted = isTrusted;
     this.#count();
+  }
+
+  /** It is not told of commits any more: no total is certain, and none is counted, until it begins again. */
+  suspend(): void {
+    this.#source = undefined;
+    this.#wake?.();
+    for (const watched of [...this.#all()]) this.#distrust(watched);
+  }
+
+  /** Whether it is told of every commit. */
+  get is_trusted(): boolean {
+    return this.#source === undefined || this.#isTrusted();
   }
 
   /** Resolves when no counting is under way, and none begins again. */
@@ -255,19 +269,23 @@ export class TotalsKeeper implements RunningTotals {
   }
 
   async #countAll(source: TotalsSource): Promise<void> {
-    for (let pause_ms = FIRST_PAUSE_MS; this.#waiting.size > 0 && !this.#closed; ) {
+    const mayGoOn = (): boolean => !this.#closed && this.#source === source;
+    for (let pause_ms = FIRST_PAUSE_MS; this.#waiting.size > 0 && mayGoOn(); ) {
       const batch = this.#nextBatch();
       try {
         await this.#countBatch(source, batch);
         pause_ms = FIRST_PAUSE_MS;
       } catch (error) {
         for (const watched of batch) if (this.#isOpen(watched)) this.#waiting.add(watched);
-        if (!this.#closed) this.#onFailure(error);
+        if (!mayGoOn()) break;
+        this.#onFailure(error);
         await this.#pause(pause_ms);
         pause_ms = Math.min(2 * pause_ms, LONGEST_PAUSE_MS);
       }
     }
     this.#running = undefined;
+    // It may have begun again meanwhile.
+    this.#count();
   }
 
   /** All that were written down; else some of one company. */

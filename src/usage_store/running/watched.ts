@@ -6,6 +6,8 @@ import { type TotalsRule, WindowTotals } from "./window_totals.ts";
 /** Who keeps a watch. */
 interface Keeper {
   drop(watched: Watched): void;
+  /** False while it may not be told of every commit. */
+  readonly is_trusted: boolean;
 }
 
 /**
@@ -28,18 +30,18 @@ export class Watched extends WindowTotals implements WatchedTotals {
   }
 
   get is_certain(): boolean {
-    return this.#is_certain;
+    return this.#is_certain && this.#keeper.is_trusted;
   }
 
   at(ms: number, group: string | null = null): Total {
     if (ms < this.floor_ms) return { quantity: "0", certain: false };
-    return { quantity: this.quantity(ms, group), certain: this.#is_certain && !this.lacks(ms, group) };
+    return { quantity: this.quantity(ms, group), certain: this.is_certain && !this.lacks(ms, group) };
   }
 
   *groupsAt(ms: number): Generator<GroupTotal> {
     if (ms < this.floor_ms) return;
     for (const total of this.quantities(ms))
-      yield { ...total, certain: this.#is_certain && !this.lacks(ms, total.group) };
+      yield { ...total, certain: this.is_certain && !this.lacks(ms, total.group) };
   }
 
   close(): void {

@@ -1,16 +1,14 @@
-import { chunks } from "../../../core/chunk.ts";
 import { AppError } from "../../../core/errors.ts";
 import { type AppendRequest, type PreparedAppend, prepareAppend } from "../../append/append_request.ts";
 import { feedTotals } from "../../append/feed_totals.ts";
-import { type EventRows, ROW } from "../../event_rows.ts";
 import type { SipHash } from "../../index/siphash.ts";
-import type { CanonicalJson } from "../../metadata.ts";
 import { commitEvents, commitSeconds } from "../../metrics.ts";
-import type { AppendResult, LoadResult, NewEvent } from "../../port.ts";
+import type { AppendResult, LoadResult } from "../../port.ts";
 import type { TotalsKeeper } from "../../running/keeper.ts";
 import type { ClickHouse } from "../engine/engine.ts";
 import type { LaneService } from "../lanes/lane_keeper.ts";
 import type { Monotonic, Tenure } from "../lanes/tenure.ts";
+import type { PassedEvents } from "../owner_calls.ts";
 import { encodeEvents, encodeNothing, MARK } from "./event_rows.ts";
 import type { LaneIds } from "./lane_ids.ts";
 import { LaneWriter, type LaneWriterLimits } from "./lane_writer.ts";
@@ -28,10 +26,9 @@ export interface OwnedLaneParts {
   /** Why a request can't be stored, whatever is stored. */
   check: (request: AppendRequest) => AppError | undefined;
   onFailure: (error: unknown) => void;
+  /** Called when the lane is served no more: another process may store from here on. */
+  onEnd: () => void;
 }
-
-/** Rows of a file that wait for their commits at once. */
-const LOADED_AT_ONCE = 10_000;
 
 /** A lane that this process owns: its events are stored here, and nowhere else. */
 export class OwnedLane implements LaneService {
@@ -84,54 +81,43 @@ export class OwnedLane implements LaneService {
     return this.#writer.exclusive(() => tenure.commit((seq) => encodeNothing(MARK, tenure.lane, seq)));
   }
 
-  close(): Promise<void> {
-    return this.#writer.close(movedError());
+  async close(): Promise<void> {
+    await this.#writer.close(movedError());
+    this.#parts.onEnd();
   }
 
-  abandon(): Promise<void> {
-    return this.#writer.abandon(movedError());
+  async abandon(): Promise<void> {
+    this.#parts.onEnd();
+    await this.#writer.abandon(movedError());
   }
 
-  /** As `UsageStore.load`: each row is an append of its own, so that one that can't be stored spoils no other. */
-  async load(company_id: number, rows: EventRows, now_ms: number): Promise<LoadResult> {
-    const all = Array.from({ length: rows.rows }, (_, row) => row).filter(
-      (row) => !rows.is(row, ROW.skipped),
+  /** As `UsageStore.load`: each event is an append of its own, so that one that can't be stored spoils no other. */
+  async load({ company_id, events, now_ms }: PassedEvents): Promise<LoadResult> {
+    const { hash } = this.#parts;
+    const stored = await Promise.allSettled(
+      events.map((event) => this.append(prepareAppend(company_id, [event], now_ms, hash))),
     );
     const result: LoadResult = { accepted: 0, duplicates: 0, left: [] };
-    for (const some of chunks(all, LOADED_AT_ONCE)) {
-      const stored = await Promise.allSettled(
-        some.map((row) =>
-          this.append(prepareAppend(company_id, [eventOf(rows, row)], now_ms, this.#parts.hash)),
-        ),
-      );
-      for (const [i, settled] of stored.entries()) {
-        if (settled.status === "fulfilled") {
-          result.accepted += settled.value.accepted;
-          result.duplicates += settled.value.duplicates;
-        } else if (settled.reason instanceof AppError && settled.reason.kind === "conflict") {
-          result.left.push(some[i] ?? 0);
-        } else throw settled.reason;
-      }
+    for (const [position, settled] of stored.entries()) {
+      if (settled.status === "fulfilled") {
+        result.accepted += settled.value.accepted;
+        result.duplicates += settled.value.duplicates;
+      } else if (settled.reason instanceof AppError && settled.reason.kind === "conflict") {
+        result.left.push(position);
+      } else throw settled.reason;
     }
     return result;
   }
 }
 
-function eventOf(rows: EventRows, row: number): NewEvent {
-  return {
-    id: rows.idOf(row),
-    subscription_id: rows.subscription_ids[row] ?? 0,
-    timestamp: rows.timestamps[row] ?? 0,
-    timestamp_given: true,
-    usage: rows.usageOf(row),
-    // The caller made it canonical.
-    metadata: rows.metadataOf(row) as CanonicalJson | null,
-  };
+/** The lane is no longer served here: nothing of the call is stored, or it is not known whether it is. */
+export class MovedError extends AppError {
+  override name = "MovedError";
 }
 
-function movedError(): AppError {
+function movedError(): MovedError {
   const message = "Cannot store events now: they are about to be stored by another instance; send them again";
-  return new AppError("unavailable", message, { retry_after_s: 1 });
+  return new MovedError("unavailable", message, { retry_after_s: 1 });
 }
 
 function unknownError(cause: unknown): AppError {

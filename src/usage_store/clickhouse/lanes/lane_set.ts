@@ -11,6 +11,8 @@ const ADVANCE_LOOK_MS = 50;
 /** How the lanes of a process are kept. */
 export interface LaneSetOptions<Block, Service extends LaneService> {
   lanes: number;
+  /** Whether it takes its share of the lanes from others. Default true. */
+  takes_share?: boolean;
   tools: LaneTools<Block>;
   serving: LaneServing<Block, Service>;
 }
@@ -19,13 +21,15 @@ export interface LaneSetOptions<Block, Service extends LaneService> {
 export class LaneSet<Block, Service extends LaneService> {
   readonly #tools: LaneTools<Block>;
   readonly #keepers: readonly LaneKeeper<Block, Service>[];
+  readonly #takes_share: boolean;
   readonly #onFailure: (error: unknown) => void;
   readonly #closing = Promise.withResolvers<void>();
   readonly #running: Promise<void>;
   #states: readonly LaneState[] = [];
   #is_closing = false;
 
-  constructor({ lanes, tools, serving }: LaneSetOptions<Block, Service>) {
+  constructor({ lanes, takes_share = true, tools, serving }: LaneSetOptions<Block, Service>) {
+    this.#takes_share = takes_share;
     this.#tools = tools;
     this.#onFailure = (error) => serving.onFailure(error);
     this.#keepers = Array.from({ length: lanes }, (_, lane) => new LaneKeeper(lane, tools, serving));
@@ -71,7 +75,7 @@ export class LaneSet<Block, Service extends LaneService> {
       try {
         this.#states = await rows.list(holder);
         for (const state of this.#states) this.#keepers[state.lane]?.see(state);
-        await this.#wantShare();
+        if (this.#takes_share) await this.#wantShare();
       } catch (error) {
         this.#onFailure(error);
       }

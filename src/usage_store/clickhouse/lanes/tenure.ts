@@ -96,6 +96,11 @@ export class Tenure<Block> {
     return seqOf({ epoch: this.#epoch, n: this.#n });
   }
 
+  /** Whether nobody else can own the lane at this moment. */
+  get is_trusted(): boolean {
+    return this.#isTrusted;
+  }
+
   get is_over(): boolean {
     return this.#is_over;
   }

@@ -36,10 +36,11 @@ export class Removals {
     return removals;
   }
 
-  /** Reads what other instances have closed and removed. */
-  async refresh(): Promise<void> {
+  /** Reads what other instances have closed and removed, of a company or of all. */
+  async refresh(of_company?: number): Promise<void> {
+    const where = of_company === undefined ? "" : `WHERE company_id = ${integer(of_company)}`;
     const rows = await this.#engine.ask(
-      `SELECT company_id, max(since_ms), max(removed_ms), min(first_ms), max(last_ms) FROM usage_kept_since
+      `SELECT company_id, max(since_ms), max(removed_ms), min(first_ms), max(last_ms) FROM usage_kept_since ${where}
       GROUP BY company_id`,
       { timeout_ms: REMOVAL_MS },
     );

@@ -12,9 +12,12 @@ import { eachEvent, readEvents } from "./numbered_events.ts";
 /** The running totals of all lanes: each has a keeper, as numbers of different lanes can't be compared. */
 export class LaneTotals implements RunningTotals {
   readonly #keepers: readonly TotalsKeeper[];
+  readonly #settled: (lane: number) => Promise<void>;
 
-  constructor(keepers: readonly TotalsKeeper[]) {
+  /** `settled` resolves when it is known who keeps the totals of a lane: its owner, and nobody else. */
+  constructor(keepers: readonly TotalsKeeper[], settled: (lane: number) => Promise<void>) {
     this.#keepers = keepers;
+    this.#settled = settled;
   }
 
   /** The keeper of a company's lane. */
@@ -49,7 +52,11 @@ export class LaneTotals implements RunningTotals {
   }
 
   async counted(): Promise<void> {
-    await Promise.all(this.#keepers.map((keeper) => keeper.counted()));
+    const count = async (keeper: TotalsKeeper, lane: number): Promise<void> => {
+      if (keeper.counts.uncertain > 0) await this.#settled(lane);
+      await keeper.counted();
+    };
+    await Promise.all(this.#keepers.map(count));
   }
 
   listen(listener: (event: WatchedEvent) => void): () => void {

@@ -1,0 +1,18 @@
+import type { Context } from "./context.ts";
+
+/** What instances ask of one another, by name, and who may. */
+export interface InternalCalls {
+  /** Errors: unauthorized; so does what is returned, for another body. */
+  take(call: { path: string; to: string }, header: string | null): (body: Uint8Array) => void;
+  readonly calls: ReadonlyMap<string, (input: unknown) => Promise<unknown>>;
+}
+
+/**
+ * Has an operation run by the instance that stores the company's usage. Null: it is this one's to run. Errors: those of the
+ * operation; unavailable when that instance does not answer.
+ */
+export type PassToOwner = (
+  ctx: Pick<Context, "actor" | "origin" | "request_id" | "address">,
+  operation: string,
+  input: unknown,
+) => Promise<{ output: unknown } | null>;

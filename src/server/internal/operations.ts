@@ -1,0 +1,24 @@
+import type { TSchema } from "@sinclair/typebox";
+import type { Operation } from "../../app/operation.ts";
+import { tellAlerts } from "../../entitlements/alerts/tell.ts";
+import { checkUsage, endReservations, freeReservation } from "../../entitlements/checks/service.ts";
+import { listEntitlements } from "../../entitlements/grants/service.ts";
+import { getSpendLimit, rateSpending } from "../../entitlements/spend_limits/service.ts";
+import { checkLimits, watchLimits } from "../../entitlements/totals/service.ts";
+
+/** The operations that the instance runs which stores the company's usage. */
+const OPERATIONS: readonly Operation<TSchema, TSchema>[] = [
+  checkUsage,
+  freeReservation,
+  endReservations,
+  listEntitlements,
+  watchLimits,
+  checkLimits,
+  tellAlerts,
+  getSpendLimit,
+  rateSpending,
+];
+
+export function findOperation(name: string): Operation<TSchema, TSchema> | undefined {
+  return OPERATIONS.find((operation) => operation.name === name);
+}

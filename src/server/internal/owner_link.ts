@@ -1,0 +1,92 @@
+import type { Background } from "../../core/background.ts";
+import { AppError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
+import type { PassToOwner } from "../../app/internal_calls.ts";
+import type { OwnedLanes } from "../../usage_store/clickhouse/lanes.ts";
+import { NoAnswerError, type ReachableOwner } from "../../usage_store/clickhouse/owner_calls.ts";
+import { LIMITS } from "../limits.ts";
+import type { PassedNote, PassedOperation } from "./calls.ts";
+import { askInstance } from "./pass_on.ts";
+import type { InternalSignatures } from "./signature.ts";
+
+/** How an instance reaches those that store companies' usage. */
+interface OwnerLinkParts {
+  signatures: InternalSignatures;
+  lanes: OwnedLanes;
+  background: Background;
+  log: Log;
+}
+
+/** The way to the instances that store companies' usage, for all that is not usage itself. Decision 0375. */
+export class OwnerLink {
+  readonly #parts: OwnerLinkParts;
+  /** Companies whose owners are to be told, and whether of all subscriptions. */
+  readonly #notes = new Map<number, boolean>();
+  #is_noting = false;
+
+  constructor(parts: OwnerLinkParts) {
+    this.#parts = parts;
+  }
+
+  readonly pass: PassToOwner = async ({ actor, origin, request_id, address }, operation, input) => {
+    if (!("company_id" in actor)) return null;
+    const { company_id } = actor;
+    const passed: PassedOperation = { operation, actor, origin, request_id, address, input };
+    for (const until_ms = performance.now() + LIMITS.owner_wait_ms; ; ) {
+      const owner = this.#ownerOf(company_id);
+      if (owner === null) return null;
+      try {
+        return { output: await this.#ask(owner, company_id, "call", passed) };
+      } catch (error) {
+        if (!(error instanceof NoAnswerError)) throw error;
+        if (performance.now() >= until_ms)
+          throw new AppError("unavailable", "Cannot ask the instance that stores the company's usage", {
+            retry_after_s: 5,
+            cause: error,
+          });
+      }
+      await Bun.sleep(LIMITS.owner_look_ms);
+    }
+  };
+
+  /** Tells the owner of a company's lane that its records may say otherwise what is limited. Never fails. */
+  note(company_id: number, all: boolean): void {
+    if (this.#ownerOf(company_id) === null) return;
+    this.#notes.set(company_id, all || this.#notes.get(company_id) === true);
+    if (!this.#is_noting) void this.#parts.background.track(this.#sendNotes());
+  }
+
+  async #sendNotes(): Promise<void> {
+    this.#is_noting = true;
+    for (const [company_id, all] of this.#notes) {
+      this.#notes.delete(company_id);
+      const owner = this.#ownerOf(company_id);
+      const note: PassedNote = { company_id, all };
+      try {
+        if (owner !== null) await this.#ask(owner, company_id, "note", note);
+      } catch (error) {
+        // It reads all of them anew every few minutes.
+        this.#parts.log.debug({ err: error, company_id }, "limits: an instance was not told of a change");
+      }
+    }
+    this.#is_noting = false;
+  }
+
+  #ownerOf(company_id: number): ReachableOwner | null {
+    const owner = this.#parts.lanes.otherOwnerOf(company_id);
+    return owner?.url == null ? null : { ...owner, url: owner.url };
+  }
+
+  /** Gives up the wait when the company turns out to be another's. */
+  async #ask(owner: ReachableOwner, company_id: number, name: string, input: unknown): Promise<unknown> {
+    const gone = new AbortController();
+    const timer = setInterval(() => {
+      if (this.#ownerOf(company_id)?.id !== owner.id) gone.abort(new NoAnswerError());
+    }, LIMITS.owner_look_ms);
+    try {
+      return await askInstance(this.#parts.signatures, owner, name, input, gone.signal);
+    } finally {
+      clearInterval(timer);
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import { NoAnswerError, type PassOn, type ReachableOwner } from "../../usage_store/clickhouse/owner_calls.ts";
+import type { InternalSignatures } from "./signature.ts";
+import { errorFromWire, INTERNAL, NOT_OWNER } from "./wire.ts";
+
+/**
+ * Asks another instance. Errors: those that it answers; NoAnswerError where it does not answer, or is not the owner any
+ * more; the reason of `signal`.
+ */
+export async function askInstance(
+  signatures: InternalSignatures,
+  { id, url }: ReachableOwner,
+  name: string,
+  input: unknown,
+  signal: AbortSignal,
+): Promise<unknown> {
+  const path = `${INTERNAL}${name}`;
+  const body = new TextEncoder().encode(JSON.stringify(input));
+  let status: number;
+  let answer: unknown;
+  try {
+    const response = await fetch(`${url}${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization: signatures.sign({ path, to: id }, body) },
+      body,
+      signal,
+      redirect: "error",
+    });
+    status = response.status;
+    answer = await response.json();
+  } catch (error) {
+    signal.throwIfAborted();
+    throw new NoAnswerError(undefined, { cause: error });
+  }
+  const refused = errorFromWire(answer);
+  if (status === 200 && typeof answer === "object" && answer !== null && "data" in answer) return answer.data;
+  // Another instance of its address does not know the signature: the owner is gone.
+  if (status === NOT_OWNER || refused === undefined || refused.kind === "unauthorized")
+    throw new NoAnswerError(`Instance ${id} answered ${status}`);
+  throw refused;
+}
+
+/** How the usage store has owners of lanes do what only they do. */
+export function passOnBy(signatures: InternalSignatures): PassOn {
+  return async (owner, call, input, signal) =>
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an instance answers to the call
+    (await askInstance(signatures, owner, call, input, signal)) as never;
+}

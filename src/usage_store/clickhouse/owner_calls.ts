@@ -1,0 +1,50 @@
+import type { AppendResult, LoadResult, NewEvent } from "../port.ts";
+import type { LaneHolder } from "./lanes/lane_rows.ts";
+
+/** Events on their way to the process that stores the company's usage. */
+export interface PassedEvents {
+  company_id: number;
+  events: readonly NewEvent[];
+  now_ms: number;
+}
+
+/** What only the owner of a company's lane does: by each name what it is given, and what it answers. */
+export interface OwnerCalls {
+  append: { input: PassedEvents; output: AppendResult };
+  /** `left` counts in `events`. */
+  load: { input: PassedEvents; output: LoadResult };
+  close_before: { input: { company_id: number; since_ms: number }; output: null };
+  remove_closed: { input: { company_id: number; limit: number }; output: number };
+  erase: {
+    input: { company_id: number; ids: readonly string[]; keep: readonly string[] };
+    output: null;
+  };
+}
+
+export type OwnerCall = keyof OwnerCalls;
+export type InputOf<K extends OwnerCall> = OwnerCalls[K]["input"];
+export type OutputOf<K extends OwnerCall> = OwnerCalls[K]["output"];
+
+/** Where an owner is reached. */
+export type ReachableOwner = LaneHolder & { url: string };
+
+/**
+ * Has an owner do it, and resolves with its answer. Errors: those that it answers, and NoAnswerError: it may be done, or
+ * not. The reason of `signal`, which ends the wait.
+ */
+export type PassOn = <K extends OwnerCall>(
+  owner: ReachableOwner,
+  call: K,
+  input: InputOf<K>,
+  signal: AbortSignal,
+) => Promise<OutputOf<K>>;
+
+/** This process does not own the company's lane, so that it did nothing. */
+export class NotOwnerError extends Error {
+  override name = "NotOwnerError";
+}
+
+/** An owner did not answer, or does not own the lane any more: asking again is safe. */
+export class NoAnswerError extends Error {
+  override name = "NoAnswerError";
+}
