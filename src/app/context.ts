@@ -13,10 +13,10 @@ import type { Store } from "../store/store.ts";
 import type { Claim } from "./claim.ts";
 import type { Guards } from "./guards.ts";
 import type { PassToOwner } from "./internal_calls.ts";
+import type { Origin } from "./origin.ts";
 import type { LoginGuard, Tokens } from "./credentials.ts";
 
-/** Which interface a call arrived through. */
-export type Origin = "rest" | "mcp" | "job" | "cli";
+export type { Origin } from "./origin.ts";
 
 /** An operation's metadata, beside its schemas and handler. */
 export interface OperationMetadata {

@@ -64,6 +64,8 @@ export interface Deps {
   openContext(caller: Caller): Context;
   /** Watches the disk and the clock from now on, and is one of the instances, until `close`. */
   watch(): Promise<void>;
+  /** Gives up what other instances go on with, where there are any: what is asked here from then on is passed on. */
+  leave(): Promise<void>;
   /** Closes everything, last opened first. */
   close(): Promise<void>;
 }

@@ -1,4 +1,5 @@
-import type { Context } from "./context.ts";
+import type { Actor } from "../core/access.ts";
+import type { Origin } from "./origin.ts";
 
 /** What instances ask of one another, by name, and who may. */
 export interface InternalCalls {
@@ -7,12 +8,20 @@ export interface InternalCalls {
   readonly calls: ReadonlyMap<string, (input: unknown) => Promise<unknown>>;
 }
 
+/** Who calls an operation, and how. */
+interface PassedCaller {
+  actor: Actor;
+  origin: Origin;
+  request_id: string;
+  address: string | null;
+}
+
 /**
  * Has an operation run by the instance that stores the company's usage. Null: it is this one's to run. Errors: those of the
  * operation; unavailable when that instance does not answer.
  */
 export type PassToOwner = (
-  ctx: Pick<Context, "actor" | "origin" | "request_id" | "address">,
+  caller: PassedCaller,
   operation: string,
   input: unknown,
 ) => Promise<{ output: unknown } | null>;

@@ -45,6 +45,7 @@ export async function startServing(deps: Deps, demo_accounts: readonly DemoAccou
     first_admin,
     async stop() {
       stopBackups();
+      await deps.leave();
       await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
       await stopShipping();
       await deps.close();

@@ -39,6 +39,7 @@ import { loadJwtSecret } from "./jwt_secret.ts";
 import type { OwnedLanes } from "../usage_store/clickhouse/lanes.ts";
 import type { LaneWatcher } from "../usage_store/clickhouse/options.ts";
 import type { ClickHouseUsageOptions } from "./open_clickhouse_usage.ts";
+import type { UsageStoreHandle } from "./usage_store_handle.ts";
 import { openUsage, unopenedUsage } from "./open_usage.ts";
 import { CONSTRAINTS } from "./schema.ts";
 import { isDamage } from "../store/constraints.ts";
@@ -92,29 +93,21 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const metrics = openMetrics({ log, max_age_ms: options.metrics_age_ms });
   const watch = new Watch(config, log, options);
   const { clock, guards } = watch;
-  const own = ownPlace(config);
-  const signatures = signaturesOf(config, clock);
-  const opening = Promise.withResolvers<ProcessLimits>();
-  const { store, opened } = await openStores(config, options, watch, log, {
-    own,
-    passOn: signatures && passOnBy(signatures),
-    watcher: watcherOf(opening.promise),
-  });
+  const { store, opened, instances, signatures, setLimits } = await openAmongOthers(
+    config,
+    options,
+    watch,
+    log,
+  );
   const { usage, lanes } = opened;
-  const instances = openInstances(own, { store, log });
   exposeMetrics({ metrics, store, usage, lanes, clock, watch, config });
   const secret = config.jwt_secret ?? (without_stores ? randomSecret() : loadJwtSecret(config.data_dir));
   const tokens = openTokens(secret, clock);
   const background = new Background();
-  const secrets = openSecrets(config.secrets_keys);
   const owner_link = lanes && signatures && new OwnerLink({ signatures, lanes, background, log });
-  const tellOwner = owner_link?.note.bind(owner_link);
-  const limits = await openLimits(
-    { store, usage, background, log, ...(tellOwner && { tellOwner }), ...config },
-    options,
-    lanes,
-  );
-  opening.resolve(limits);
+  const tellOwner = owner_link?.note;
+  const limits = await openLimits({ store, usage, background, log, tellOwner, ...config }, options, lanes);
+  setLimits(limits);
   const documents = openDocuments(config, store, () => guards.disk.check());
   const services = {
     clock,
@@ -129,7 +122,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     tokens,
     passwords: openPasswords(options.password_cost),
     login_guard: openLoginGuard(config, clock, openSignInsElsewhere(instances, { store, clock, tokens })),
-    secrets,
+    secrets: openSecrets(config.secrets_keys),
     background,
     observe: metrics.observeOperation.bind(metrics),
     annotateAudit: () => undefined,
@@ -151,16 +144,48 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     guards,
     instances,
     request_limiter: new RateLimiter(() => shareOf(instances, config.rate_limit_requests)),
-    secrets,
+    secrets: services.secrets,
     refusals: new Refusals(config, (limit) => shareOf(instances, limit)),
     background,
     ...credentialChecks(services),
     openClaim: (request) => new StoredClaim(store, request),
     openContext,
     internal: lanes && signatures ? internalCalls({ signatures, lanes, limits, clock, openContext }) : null,
+    ...lifeOf({ watch, background, instances, opened, store }),
+  };
+}
+
+/** Opens the stores, of which the usage store may have lanes among other instances. */
+async function openAmongOthers(config: Config, options: OpenOptions, watch: Watch, log: Log) {
+  const own = ownPlace(config);
+  const signatures = signaturesOf(config, watch.clock);
+  const { promise: limits, resolve: setLimits } = Promise.withResolvers<ProcessLimits>();
+  const { store, opened } = await openStores(config, options, watch, log, {
+    own,
+    passOn: signatures && passOnBy(signatures),
+    watcher: watcherOf(limits),
+  });
+  return { store, opened, instances: openInstances(own, { store, log }), signatures, setLimits };
+}
+
+/** What begins and ends with the process. */
+function lifeOf({
+  watch,
+  background,
+  instances,
+  opened,
+  store,
+}: Pick<Deps, "background" | "instances" | "store"> & {
+  watch: Watch;
+  opened: UsageStoreHandle;
+}): Pick<Deps, "watch" | "leave" | "close"> {
+  return {
     async watch() {
       await watch.begin();
       await instances.begin();
+    },
+    async leave() {
+      if (instances.others.length > 0) await opened.lanes?.handOver();
     },
     async close() {
       await watch.end();

@@ -19,7 +19,7 @@ interface Services {
   log: Log;
   usage_query_timeout_ms: number;
   /** Tells the process that stores the company's usage, where that is another one, of records that have changed. */
-  tellOwner?: (company_id: number, all: boolean) => void;
+  tellOwner?: ((company_id: number, all: boolean) => void) | undefined;
 }
 
 /** A process's totals and holds. Decision 0236. */

@@ -50,11 +50,11 @@ export class OwnerLink {
   };
 
   /** Tells the owner of a company's lane that its records may say otherwise what is limited. Never fails. */
-  note(company_id: number, all: boolean): void {
+  readonly note = (company_id: number, all: boolean): void => {
     if (this.#ownerOf(company_id) === null) return;
     this.#notes.set(company_id, all || this.#notes.get(company_id) === true);
     if (!this.#is_noting) void this.#parts.background.track(this.#sendNotes());
-  }
+  };
 
   async #sendNotes(): Promise<void> {
     this.#is_noting = true;

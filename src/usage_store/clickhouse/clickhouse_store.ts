@@ -4,7 +4,6 @@ import { AppError, invalid } from "../../core/errors.ts";
 import { closedProblem, refuseClosed } from "../closed_usage.ts";
 import type { ErasureQuery } from "../erasures.ts";
 import { type EventRows, ROW } from "../event_rows.ts";
-import type { CanonicalJson } from "../metadata.ts";
 import { earliestRead, type Measured, type MeasureQuery } from "../meter.ts";
 import type {
   AggregateQuery,
@@ -35,6 +34,7 @@ import type { KeptSince } from "../removals.ts";
 import type { RunningTotals } from "../running_totals.ts";
 import type { SeriesFrame, SeriesOptions, SeriesQuery, SeriesResult } from "../series.ts";
 import { minimum } from "../windows.ts";
+import { eventOf, loads } from "./append/loaded_rows.ts";
 import { type Bounds, ClickHouse } from "./engine/engine.ts";
 import { Gate } from "./engine/gate.ts";
 import { readFacts } from "./engine/identity.ts";
@@ -79,10 +79,6 @@ export async function openClickHouse(options: ClickHouseOptions): Promise<ClickH
 export interface ClickHouseUsage extends UsageStore {
   readonly lanes: OwnedLanes;
 }
-
-/** Rows of a file that wait for their commits at once, and the characters of their metadata: another process may store them. */
-const LOADED_AT_ONCE = 10_000;
-const LOADED_CHARACTERS = 16_000_000;
 
 /** How long a server may take to greet. */
 const GREETING_MS = 10_000;
@@ -360,31 +356,6 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
       }
     });
   }
-}
-
-/** Rows in parts that are loaded at once. */
-function* loads(rows: EventRows, all: readonly number[]): Generator<number[]> {
-  let [part, characters]: [number[], number] = [[], 0];
-  for (const row of all) {
-    part.push(row);
-    characters += rows.metadataOf(row)?.length ?? 0;
-    if (part.length < LOADED_AT_ONCE && characters < LOADED_CHARACTERS) continue;
-    yield part;
-    [part, characters] = [[], 0];
-  }
-  if (part.length > 0) yield part;
-}
-
-function eventOf(rows: EventRows, row: number): NewEvent {
-  return {
-    id: rows.idOf(row),
-    subscription_id: rows.subscription_ids[row] ?? 0,
-    timestamp: rows.timestamps[row] ?? 0,
-    timestamp_given: true,
-    usage: rows.usageOf(row),
-    // The caller made it canonical.
-    metadata: rows.metadataOf(row) as CanonicalJson | null,
-  };
 }
 
 /** The events of a filter up to a number. */

@@ -56,6 +56,8 @@ export interface OwnedLanes {
   otherOwnerOf(company_id: number): LaneHolder | undefined;
   owns(company_id: number): boolean;
   asOwner<K extends OwnerCall>(call: K, input: InputOf<K>): Promise<OutputOf<K>>;
+  /** Gives up all lanes in order, so that others take them; appends are passed on from then on. */
+  handOver(): Promise<void>;
 }
 
 /** How each call is done in a lane that this process owns. */
@@ -247,6 +249,10 @@ export class Lanes implements OwnedLanes {
   /** The other process that owns a company's lane, as far as is known; undefined: this one does, or nobody. */
   otherOwnerOf(company_id: number): LaneHolder | undefined {
     return this.#set.otherOwnerOf(this.laneOf(company_id));
+  }
+
+  handOver(): Promise<void> {
+    return this.#set.handOver();
   }
 
   owns(company_id: number): boolean {

@@ -117,9 +117,9 @@ describe.skipIf(reason !== null)("two instances", () => {
 
   test("hand lanes over in a roll-out without refusing an event", async () => {
     const sent: string[] = [];
-    let is_over = false;
+    const ending = new AbortController();
     const sender = (async () => {
-      for (let i = 0; !is_over; i++) {
+      while (!ending.signal.aborted) {
         const id = crypto.randomUUID();
         const answer = await send(apis[0], event(id));
         expect([answer.status, answer.body.error]).toEqual([201, undefined]);
@@ -132,7 +132,7 @@ describe.skipIf(reason !== null)("two instances", () => {
     instances = [instances[0], next];
     apis = [apis[0], await next.signIn()];
     await deployment.shared(...instances);
-    is_over = true;
+    ending.abort();
     await sender;
     const again = await send(
       apis[1],
@@ -151,6 +151,7 @@ describe.skipIf(reason !== null)("two instances", () => {
       const before = Number(await usedBy(survivor));
       const answered = new Set<string>();
       const sent = new Set<string>();
+      const ending = new AbortController();
       const work = async (api: Api) => {
         for (;;) {
           const id = crypto.randomUUID();
@@ -164,17 +165,16 @@ describe.skipIf(reason !== null)("two instances", () => {
             // It was killed.
             return;
           }
-          if (is_over) return;
+          if (ending.signal.aborted) return;
         }
       };
-      let is_over = false;
       const workers = [...apis, ...apis].map(work);
       while (answered.size < 40) await Bun.sleep(5);
       instances[killed].kill("SIGKILL");
       await instances[killed].exited;
       // Its lanes are free after ten seconds.
       while ((await deployment.lanesOf(instances[1 - killed] as ServerProcess)) < 2) await Bun.sleep(50);
-      is_over = true;
+      ending.abort();
       await Promise.all(workers);
       const all = [...sent];
       let stored = 0;

@@ -26,6 +26,7 @@ export class LaneSet<Block, Service extends LaneService> {
   readonly #closing = Promise.withResolvers<void>();
   readonly #running: Promise<void>;
   #states: readonly LaneState[] = [];
+  #is_leaving = false;
   #is_closing = false;
 
   constructor({ lanes, takes_share = true, tools, serving }: LaneSetOptions<Block, Service>) {
@@ -61,6 +62,12 @@ export class LaneSet<Block, Service extends LaneService> {
     }
   }
 
+  /** Gives up all lanes in order, and takes none; who owns them is still looked at. */
+  async handOver(): Promise<void> {
+    this.#is_leaving = true;
+    await Promise.all(this.#keepers.map((keeper) => keeper.close()));
+  }
+
   /** Gives up all lanes in order. */
   async close(): Promise<void> {
     this.#is_closing = true;
@@ -75,7 +82,7 @@ export class LaneSet<Block, Service extends LaneService> {
       try {
         this.#states = await rows.list(holder);
         for (const state of this.#states) this.#keepers[state.lane]?.see(state);
-        if (this.#takes_share) await this.#wantShare();
+        if (this.#takes_share && !this.#is_leaving) await this.#wantShare();
       } catch (error) {
         this.#onFailure(error);
       }

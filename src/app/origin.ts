@@ -1,0 +1,2 @@
+/** Which interface a call arrived through. */
+export type Origin = "rest" | "mcp" | "job" | "cli";
