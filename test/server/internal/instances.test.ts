@@ -37,7 +37,11 @@ describe.skipIf(reason !== null)("two instances", () => {
   const send = (api: Api, body: unknown) => api("POST", "/usage/events", body);
   const check = (api: Api, more = {}) =>
     api("POST", "/usage/check", { ...EXTERNAL, feature: "tokens", ...more });
-  const usedBy = async (api: Api) => (await check(api)).body.data.used;
+  /** What is used, once it is counted. */
+  const usedBy = async (api: Api): Promise<string> => {
+    const { used, certain } = (await check(api)).body.data;
+    return certain ? used : usedBy(api);
+  };
   const shown = ({ status, body, headers }: Answer) => ({
     status,
     body,
@@ -191,8 +195,7 @@ describe.skipIf(reason !== null)("two instances", () => {
       // All is there, once.
       const { body } = await survivor("POST", "/usage/search", { min_usage: 0, max_usage: 0, limit: 1 });
       expect(body.meta.total).toBe(zeros.size);
-      const { data } = (await check(survivor)).body;
-      expect([Number(data.used), data.certain]).toEqual([before, true]);
+      expect(Number(await usedBy(survivor))).toBe(before);
       const next = await deployment.start();
       instances[killed] = next;
       apis[killed] = await next.signIn();
