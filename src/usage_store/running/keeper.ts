@@ -81,7 +81,7 @@ export class TotalsKeeper implements RunningTotals {
   suspend(): void {
     this.#source = undefined;
     this.#wake?.();
-    for (const watched of [...this.#all()]) this.#distrust(watched);
+    for (const watched of this.#all()) this.#distrust(watched);
   }
 
   /** Whether it is told of every commit. */
