@@ -121,6 +121,11 @@ export function metadataKeyOf(kind: string): string | undefined {
   return kind.startsWith(METADATA) ? kind.slice(METADATA.length) : undefined;
 }
 
+/** Whether a grouping is by time. */
+export function isTime(kind: GroupKind | undefined): kind is "day" | "hour" | "month" {
+  return kind === "day" || kind === "hour" || kind === "month";
+}
+
 /** A sum by none, one or two different groupings; by none the result is the one row of the total. */
 export interface AggregateQuery extends EventFilter {
   group_by: readonly GroupKind[];

@@ -227,6 +227,22 @@ test("questions by day are answered by sums by day, whatever comes, goes and cha
   expect(await sumNames(path)).toEqual(expect.arrayContaining(names));
 });
 
+test("questions that other sums answer make none", async () => {
+  const path = newPath();
+  const store = await opened(path);
+  await store.append(1, someEvents(900, 6), NOW_MS);
+  await askOften(store, [asked({ group_by: [] })]);
+  await askOften(store, [asked()]);
+  // Days of any beginning answer it.
+  const cut_edges = ends(cut(midnights("Europe/Berlin")));
+  await askOften(store, [asked({ edges: cut_edges })]);
+  expect((await store.series(asked({ edges: cut_edges }), { timeout_ms: TIMEOUT_MS })).read).toBeLessThan(
+    200,
+  );
+  await store.close();
+  expect(await sumNames(path)).toEqual([ofKind(SUMMER, true), ofKind(WINTER, true)]);
+});
+
 test("removed events leave sums of what is there, also of the day that is cut", async () => {
   const store = await opened(newPath());
   const events = someEvents(900, 3);

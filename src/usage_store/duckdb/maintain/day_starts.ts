@@ -1,5 +1,3 @@
-import type { SumsKind } from "../query/sums_kind.ts";
-
 /** Beginnings of days by which a company has sums: its zone's two, and one more where the zone was changed. */
 const MAX_DAY_STARTS = 3;
 /** Questions by day after which a beginning that none of them asked for may give way. */
@@ -10,9 +8,8 @@ export class DayStarts {
   /** The number of questions by day, and that of the last one for each beginning. */
   readonly #asked = new Map<number, { questions: number; last: Map<number, number> }>();
 
-  /** Counts a question that sums of these kinds would answer. */
-  count(company_id: number, kinds: readonly SumsKind[]): void {
-    const starts = kinds.map(({ day_start_ms }) => day_start_ms).filter((start) => start !== undefined);
+  /** Counts a question by days that begin so. */
+  count(company_id: number, starts: readonly number[]): void {
     if (starts.length === 0) return;
     const asked = this.#asked.get(company_id) ?? { questions: 0, last: new Map() };
     this.#asked.set(company_id, asked);

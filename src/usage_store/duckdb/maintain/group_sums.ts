@@ -3,6 +3,7 @@ import { ADDED_SUMS, EVENT_SUMS } from "../append/hour_sums.ts";
 import { lastSeq } from "../engine/last_seq.ts";
 import { asNumber, asText, Parameters, query } from "../engine/sql.ts";
 import {
+  type AskedSums,
   BY_SUBSCRIPTION,
   groupsOf,
   kindOf,
@@ -97,21 +98,17 @@ export class GroupSums {
   }
 
   /**
-   * Counts a query of so many events for which each of these alternatives would suffice, all its sums together, unless one
-   * is there or the events are few. Counted are those of the first alternative that is not refused.
+   * Counts what a query of so many events asks for, unless they are few: of the alternatives that are missing, the first
+   * that is not refused.
    */
-  countQuery(
-    company_id: number,
-    findSufficient: () => readonly (readonly SumsKind[])[],
-    events: number,
-  ): void {
+  countQuery(company_id: number, findAsked: () => AskedSums, events: number): void {
     if (events < this.#limits.min_events) return;
-    const sufficient = findSufficient();
-    this.#day_starts.count(company_id, sufficient.flat());
+    const { day_starts, missing } = findAsked();
+    this.#day_starts.count(company_id, day_starts);
     const present = this.#summed.kinds.get(company_id);
     const isMissing = (kind: SumsKind) => present?.has(nameOf(kind)) !== true;
-    if (sufficient.some((kinds) => !kinds.some(isMissing))) return;
-    const wanted = sufficient.find((kinds) =>
+    if (missing.some((kinds) => !kinds.some(isMissing))) return;
+    const wanted = missing.find((kinds) =>
       kinds.every((kind) => !this.#refused.has(idOf({ company_id, kind }))),
     );
     for (const kind of wanted ?? []) if (isMissing(kind)) this.#count({ company_id, kind });

@@ -15,7 +15,7 @@ import {
   type Slices,
   slicesOf,
 } from "../../time_buckets.ts";
-import { type AggregateQuery, type AggregateRow, type GroupKind, metadataKeyOf } from "../../port.ts";
+import { type AggregateQuery, type AggregateRow, type GroupKind, isTime, metadataKeyOf } from "../../port.ts";
 import { whereSql } from "./filters.ts";
 import { groupTextSql, readScalar, storedGroupSql, TEXTS_OF_A_SCALAR } from "./metadata_sql.ts";
 import { type GroupRows, groupRowsSql, valueColumn } from "./group_rows.ts";
@@ -189,10 +189,6 @@ export function cutsOf(wanted: AggregateQuery, range: TimeRange, segments = segm
   // Whole days at both ends, or more where the clock changes on one of them.
   const from_ms = start_ms ?? Math.min(first - DAY_MS, segments[0]?.start_ms ?? 0);
   return { hold_hours, edges: [from_ms, ...midnights, end_ms ?? Math.max(last + DAY_MS, until_ms)] };
-}
-
-function isTime(kind: GroupKind | undefined): kind is "day" | "hour" | "month" {
-  return kind === "day" || kind === "hour" || kind === "month";
 }
 
 function namedSql({ name, sql }: Column): string {

@@ -6,7 +6,7 @@ import { aggregate, cutsOf } from "./aggregate.ts";
 import { withKept } from "./aggregate_kept.ts";
 import { inRange } from "./in_range.ts";
 import { eventsRead } from "./rollup.ts";
-import { sufficientSums } from "./sums_choice.ts";
+import { askedSums } from "./sums_choice.ts";
 
 /** As `UsageStore.aggregate`. */
 export function askAggregate(
@@ -35,7 +35,7 @@ export function askAggregate(
         if (summed !== undefined && summed !== group_sums.summed) return ask(undefined);
         const found = groups.reduce((sum, { event_count }) => sum + event_count, 0);
         const events = eventsRead(wanted, { found, within: companies.eventsWithin(wanted) });
-        group_sums.countQuery(company_id, () => sufficientSums(wanted, cutsOf(wanted, range)), events);
+        group_sums.countQuery(company_id, () => askedSums(wanted, cutsOf(wanted, range), summed), events);
         compactor.notice();
         return groups;
       }),

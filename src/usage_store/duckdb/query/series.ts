@@ -21,7 +21,7 @@ import { arePreferred, eventsRead } from "./rollup.ts";
 import { isByTime, unbound } from "../../query/time_range.ts";
 import { spansOf } from "./series_buckets.ts";
 import { answerSql, countsSubscriptions, rowsSql, type SeriesSource } from "./series_sql.ts";
-import { type Cuts, groupRowsOf, type SummedQuery, sufficientSums } from "./sums_choice.ts";
+import { type Cuts, groupRowsOf, type SummedQuery, askedSums } from "./sums_choice.ts";
 
 /** As `UsageStore.series`. */
 export function askSeries(
@@ -177,9 +177,9 @@ function countMissing(
   const filter = filterOf(wanted);
   const within = companies.eventsWithin(filter);
   const events = eventsRead(filter, { found: found.total.events, within });
-  const findSufficient = () =>
-    sufficientSums({ ...filter, group_by: kindsOf(wanted) }, cutsOf(wanted, filter));
-  group_sums.countQuery(wanted.company_id, findSufficient, events);
+  const findAsked = () =>
+    askedSums({ ...filter, group_by: kindsOf(wanted) }, cutsOf(wanted, filter), group_sums.summed);
+  group_sums.countQuery(wanted.company_id, findAsked, events);
   return group_sums.is_wanted;
 }
 

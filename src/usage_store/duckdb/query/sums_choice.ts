@@ -1,10 +1,11 @@
-import { type EventFilter, type GroupKind, metadataKeyOf } from "../../port.ts";
+import { type EventFilter, type GroupKind, isTime, metadataKeyOf } from "../../port.ts";
+import { isByTime } from "../../query/time_range.ts";
 import { DAY_MS, HOUR_MS } from "../../time_buckets.ts";
 import type { Summed } from "../maintain/group_sums.ts";
 import type { GroupRows } from "./group_rows.ts";
 import { keysOfValues } from "./rollup.ts";
 import { type Cover, coverByDays, coverByHours } from "./sums_cover.ts";
-import { type SumsKind, VALUE_COLUMNS } from "./sums_kind.ts";
+import { type AskedSums, type SumsKind, VALUE_COLUMNS } from "./sums_kind.ts";
 
 /** A question for sums, by whatever groups. */
 export interface SummedQuery extends EventFilter {
@@ -69,18 +70,23 @@ function isVariant(kind: SumsKind, variant: SumsKind): boolean {
   );
 }
 
-/**
- * The sums that would have answered a question: each alternative is enough, all its kinds together. The first is by hour,
- * which answers most questions; days are far fewer.
- */
-export function sufficientSums(wanted: SummedQuery, { hold_hours, edges }: Cuts): SumsKind[][] {
+/** The sums that a question asks for; missing are those by hour first, which answer most, then those by day, far fewer. */
+export function askedSums(wanted: SummedQuery, cuts: Cuts, summed: Summed | undefined): AskedSums {
+  const found = groupRowsOf(wanted, cuts, summed);
   const [variant] = variantsOf(wanted) ?? [];
-  if (variant === undefined) return [];
-  const day_starts = edges === undefined ? [] : dayStarts(edges);
-  return [
-    ...(hold_hours ? [[variant]] : []),
-    ...(day_starts.length > 0 ? [day_starts.map((day_start_ms) => ({ ...variant, day_start_ms }))] : []),
-  ];
+  if (found !== undefined) {
+    const starts = found.cover.whole.map(({ day_start_ms }) => day_start_ms);
+    return { day_starts: starts.filter((start) => start !== undefined), missing: [] };
+  }
+  const is_by_time = isByTime(wanted) && wanted.group_by.every(isTime);
+  // Sums by hour alone are always there.
+  if (variant === undefined || (is_by_time && cuts.hold_hours)) return { day_starts: [], missing: [] };
+  const day_starts = cuts.edges === undefined ? [] : dayStarts(cuts.edges);
+  const by_day = day_starts.map((day_start_ms) => ({ ...variant, day_start_ms }));
+  return {
+    day_starts,
+    missing: [...(cuts.hold_hours ? [[variant]] : []), ...(by_day.length > 0 ? [by_day] : [])],
+  };
 }
 
 /** Zones with summer time have days with two beginnings. */

@@ -11,6 +11,14 @@ export interface SumsKind {
   keys: readonly string[];
 }
 
+/** The sums that a question asks for. */
+export interface AskedSums {
+  /** When the days begin that it is by, in ms after UTC's. */
+  day_starts: readonly number[];
+  /** The sums that would have answered it, had they been there: each alternative is enough, all its kinds together. */
+  missing: readonly (readonly SumsKind[])[];
+}
+
 /** The columns of sums that hold the values of keys, in their order. */
 export const VALUE_COLUMNS = ["value", "second_value"] as const;
 
