@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
-import { SETTINGS } from "../../src/core/config.ts";
+import { readConfig, SETTINGS } from "../../src/core/config.ts";
 import { EXIT } from "../../src/core/exit_codes.ts";
 import { type Json, readMetrics, useService } from "../support/harness.ts";
 
@@ -12,18 +12,25 @@ const yaml = (file: string): Json => Bun.YAML.parse(read(file));
 const server = yaml("kustomize/base/server.yaml").spec.template.spec;
 const [container] = server.containers;
 const compose = yaml("compose.yaml").services.meterhouse;
+const scaled: Json[] = ["meterhouse-1", "meterhouse-2"].map(
+  (name) => yaml("compose.scaled.yaml").services[name],
+);
 const unit = read("meterhouse.service");
 const dockerfile = readFileSync("Dockerfile", "utf8");
 
 /** What the runtime reads itself. */
 const OF_THE_RUNTIME = ["UV_THREADPOOL_SIZE"];
+/** What other settings there are made of. */
+const OF_KUBERNETES = ["POD_IP"];
 const KNOWN = [...Object.values(SETTINGS).map(({ name }) => name), ...OF_THE_RUNTIME];
 
 /** The patches of an overlay add settings to the container. */
 function settingsOf(overlay: string): string[] {
   const [{ patch }] = yaml(`kustomize/overlays/${overlay}/kustomization.yaml`).patches;
-  const added: Json = Bun.YAML.parse(patch);
-  return added.map(({ value }: { value: { name: string } }) => value.name);
+  const changes: Json = Bun.YAML.parse(patch);
+  return changes
+    .filter(({ path }: { path: string }) => path.endsWith("/env/-"))
+    .map(({ value }: { value: { name: string } }) => value.name);
 }
 
 test.each([
@@ -32,6 +39,8 @@ test.each([
   ["kustomize/base", container.env.map(({ name }: { name: string }) => name)],
   ["overlay embedded", settingsOf("embedded")],
   ["overlay postgres", settingsOf("postgres")],
+  ["overlay scaled", settingsOf("scaled").filter((name) => !OF_KUBERNETES.includes(name))],
+  ["compose.scaled.yaml", scaled.flatMap(({ environment }) => Object.keys(environment))],
   [
     "Dockerfile",
     [...dockerfile.matchAll(/\b([A-Z_]+)=\S+/g)]
@@ -143,7 +152,7 @@ test("containers and systemd start the program as its image, and know its paths 
     expect(unit.split("\n")).toContain(line);
 });
 
-test.skipIf(Bun.which("kubectl") === null).each(["embedded", "postgres"])(
+test.skipIf(Bun.which("kubectl") === null).each(["embedded", "postgres", "scaled"])(
   "kubectl builds the overlay %s",
   (name) => {
     const { exitCode, stdout, stderr } = Bun.spawnSync([
@@ -155,6 +164,31 @@ test.skipIf(Bun.which("kubectl") === null).each(["embedded", "postgres"])(
     expect(stdout.toString()).toContain("name: PUBLIC_URL");
   },
 );
+
+test("two servers have all that several instances need, and each an address and a folder of its own", () => {
+  const shared = {
+    JWT_SECRET: "s".repeat(40),
+    DATABASE_URL: "postgres://meterhouse:p@postgres:5432/meterhouse",
+    USAGE_URL: "http://meterhouse:p@clickhouse:8123/usage",
+    DOCUMENTS_URL: "s3://documents/prefix?region=eu-central-1",
+    AWS_ACCESS_KEY_ID: "id",
+    AWS_SECRET_ACCESS_KEY: "key",
+  };
+  const text = read("compose.scaled.yaml");
+  for (const name of Object.keys(shared)) expect(text).toContain(name.startsWith("AWS_") ? "AWS_" : name);
+  const configs = scaled.map(({ environment }) =>
+    readConfig({ ...shared, ...environment, PUBLIC_URL: "https://billing.example.com" }),
+  );
+  expect(configs.map(({ instance_url }) => instance_url)).toEqual([
+    "http://meterhouse-1:3000",
+    "http://meterhouse-2:3000",
+  ]);
+  expect(scaled.map(({ volumes }) => volumes)).toEqual([["data-1:/data"], ["data-2:/data"]]);
+  const proxied = /reverse_proxy (.*) \{/.exec(read("Caddyfile.scaled"))?.[1];
+  expect(proxied?.split(" ").map((address) => `http://${address}`)).toEqual(
+    configs.map(({ instance_url }) => instance_url ?? ""),
+  );
+});
 
 test.skipIf(Bun.which("systemd-analyze") === null)("systemd takes the unit", () => {
   const { stderr } = Bun.spawnSync(["systemd-analyze", "verify", "deploy/meterhouse.service"]);
