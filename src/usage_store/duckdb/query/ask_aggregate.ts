@@ -9,7 +9,7 @@ import { eventsRead } from "./rollup.ts";
 import { askedSums } from "./sums_choice.ts";
 
 /** As `UsageStore.aggregate`. */
-export function askAggregate(
+export async function askAggregate(
   recovery: Recovery,
   wanted: AggregateQuery,
   timeout_ms: number,
