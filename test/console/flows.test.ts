@@ -363,6 +363,22 @@ describeInBrowser("flows", () => {
     expectNoTrouble(troubles);
   });
 
+  test("what somebody else did meanwhile is said, and shown behind what was refused", async () => {
+    const { body } = await service.api("GET", "/billing-models?page=1");
+    const { id } = await subscribe("raced", body.data[0].id);
+    const { page, troubles } = await browser.openAs(service.admin_email, `/console/subscriptions/${id}`);
+    await page.getByRole("button", { name: "Cancel", exact: true }).click();
+    const sheet = page.getByRole("dialog");
+    const act = sheet.getByRole("button", { name: /^Cancel as scheduled/ });
+    await act.waitFor();
+    expect((await service.api("POST", `/subscriptions/${id}/cancel`, { at: "now" })).status).toBe(200);
+    expect(await page.locator("main").getByText("cancelled", { exact: true }).count()).toBe(0);
+    await act.click();
+    await sheet.getByRole("alert").getByText(/^Cannot cancel subscription/).waitFor();
+    await page.locator("main").getByText("cancelled", { exact: true }).waitFor();
+    expectNoTrouble(troubles);
+  });
+
   test("an ended session asks to sign in again, and the page goes on", async () => {
     const { page } = await browser.openAs(service.admin_email, "/console/clients");
     await settle(page);

@@ -138,13 +138,22 @@ export function refresh(): void {
   }
 }
 
-/** Calls an operation that writes, and asks what is shown again. Errors: Failure. */
+/**
+ * Calls an operation that writes, and asks what is shown again; also after a conflict, when somebody else was faster.
+ * Errors: Failure.
+ */
 export async function write<T>(
   to: Endpoint<T>,
   input: Input = {},
   sending: Sending = {},
 ): Promise<Answer<T>> {
-  const answer = await send(to, input, sending);
+  let answer: Answer<T>;
+  try {
+    answer = await send(to, input, sending);
+  } catch (error) {
+    if (failureFrom(error).status === 409) refresh();
+    throw error;
+  }
   refresh();
   return answer;
 }
