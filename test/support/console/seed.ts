@@ -46,7 +46,7 @@ export async function seedCompany(service: Service, tenant: Tenant): Promise<Sam
     value: [{ key: "metadata:input_tokens" }],
     group_keys: ["model"],
   });
-  const common = { currency: "MYR", description: "For the pages" };
+  const common = { currency: "MYR", description: `For the pages, ${"w".repeat(200)}` };
   const graduated = await made(api, "/billing-models", {
     ...common,
     billing_type_id: 3,
