@@ -374,7 +374,10 @@ describeInBrowser("flows", () => {
     expect((await service.api("POST", `/subscriptions/${id}/cancel`, { at: "now" })).status).toBe(200);
     expect(await page.locator("main").getByText("cancelled", { exact: true }).count()).toBe(0);
     await act.click();
-    await sheet.getByRole("alert").getByText(/^Cannot cancel subscription/).waitFor();
+    await sheet
+      .getByRole("alert")
+      .getByText(/^Cannot cancel subscription/)
+      .waitFor();
     await page.locator("main").getByText("cancelled", { exact: true }).waitFor();
     expectNoTrouble(troubles);
   });
