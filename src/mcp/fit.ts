@@ -8,15 +8,20 @@ import { LIMITS } from "./limits.ts";
 export interface Place {
   at: number | string | null;
   skip: number;
-  /** The row that was given last, of a list in the order of ids: it goes on after it, however rows came and went. */
+  /** The row that was given last: the list goes on after it, however rows came and went. */
   last?: LastRow;
 }
 
 interface LastRow {
   id: number;
-  /** Whether ids fall, the newest first. */
-  falls: boolean;
+  order: (typeof ORDERS)[number];
 }
+
+/** Ids rise, or fall, the newest first; one row does not show which; or the list is in another order. */
+const ORDERS = ["rises", "falls", "unknown", "other"] as const;
+
+/** What the rows of a list are in the order of. */
+export type RowOrder = "ids" | "other";
 
 export type Answer = Record<string, unknown>;
 
@@ -47,12 +52,13 @@ export function noCursor(): AppError {
 /** The place that `writePlace` wrote; undefined for any other text. */
 function placeIn(cursor: string): Place | undefined {
   try {
-    const [at, skip, id, falls]: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
+    const [at, skip, id, named]: unknown[] = JSON.parse(Buffer.from(cursor, "base64url").toString());
     if (!isWhole(skip)) return undefined;
     if (at === null || typeof at === "string") return { at, skip };
     if (!isWhole(at) || at === 0) return undefined;
     if (id === undefined) return { at, skip };
-    return isWhole(id) && typeof falls === "boolean" ? { at, skip, last: { id, falls } } : undefined;
+    const order = ORDERS.find((one) => one === named);
+    return isWhole(id) && order !== undefined ? { at, skip, last: { id, order } } : undefined;
   } catch {
     return undefined;
   }
@@ -64,7 +70,7 @@ function isWhole(value: unknown): value is number {
 
 function writePlace({ at, skip, last }: Place): string {
   if (typeof at === "string" && skip === 0) return at;
-  const row = last && typeof at === "number" ? [last.id, last.falls] : [];
+  const row = last && typeof at === "number" ? [last.id, last.order] : [];
   return Buffer.from(JSON.stringify([at, skip, ...row])).toString("base64url");
 }
 
@@ -79,7 +85,9 @@ export async function resumed(
   const { at, last } = place;
   let answer = await read(at);
   if (last === undefined || typeof at !== "number") return { answer, place };
-  const isPast = (row: unknown) => (last.falls ? idOf(row) < last.id : idOf(row) > last.id);
+  if (last.order === "other") return afterRow({ answer, at, place }, last, read);
+  const falls = last.order === "unknown" ? await findFalls(last, read) : last.order === "falls";
+  const isPast = (row: unknown) => (falls ? idOf(row) < last.id : idOf(row) > last.id);
   let read_page = at;
   const rowsOn = async (page: number) => {
     if (page !== read_page) answer = await read(page);
@@ -100,8 +108,34 @@ export async function resumed(
   return { answer, place: { at: high, skip: before.length, last } };
 }
 
+/** Whether ids fall on a list whose first page had one row. */
+async function findFalls({ id }: LastRow, read: (at: Place["at"]) => Promise<Answer>): Promise<boolean> {
+  const rows = [...rowsAt(await read(1), ["data"]), ...rowsAt(await read(2), ["data"])];
+  const [first = id, second] = rows.map(idOf);
+  return second === undefined ? first < id : second < first;
+}
+
+/** Goes on after a row where it is on the page on which it was given, or beside it; else by the number of rows. */
+async function afterRow(
+  { answer, at, place }: { answer: Answer; at: number; place: Place },
+  last: LastRow,
+  read: (at: Place["at"]) => Promise<Answer>,
+): Promise<{ answer: Answer; place: Place }> {
+  const given_on = place.skip === 0 ? at - 1 : at;
+  for (const page of [given_on, given_on - 1, given_on + 1].filter((one) => one > 0)) {
+    const found = page === at ? answer : await read(page);
+    const rows = rowsAt(found, ["data"]);
+    const position = rows.findIndex((row) => idOf(row) === last.id);
+    if (position === -1) continue;
+    if (position < rows.length - 1) return { answer: found, place: { at: page, skip: position + 1, last } };
+    const following = page + 1 === at ? answer : await read(page + 1);
+    return { answer: following, place: { at: page + 1, skip: 0, last } };
+  }
+  return { answer, place };
+}
+
 /** The part of an answer that begins at a place and fits, with `meta.next_cursor` where more follows. */
-export function fitted(answer: Answer, place: Place, has_ids_in_order = false): Answer {
+export function fitted(answer: Answer, place: Place, order?: RowOrder): Answer {
   const path = listIn(answer);
   if (path === undefined) return answer;
   const all = rowsAt(answer, path);
@@ -113,7 +147,7 @@ export function fitted(answer: Answer, place: Place, has_ids_in_order = false): 
   // Not a single row fits: whoever asked is told how to ask for less.
   if (shown.length === 0 && rest.length > 0) return answer;
   const following = skipped < all.length ? { at: place.at, skip: skipped } : pageAfter(answer);
-  const last = has_ids_in_order ? lastRow(all, shown, place.last) : {};
+  const last = order === undefined ? {} : lastRow(all, shown, { order, before: place.last });
   const next = following === null ? {} : { next_cursor: writePlace({ ...following, ...last }) };
   const is_page = path.length === 1;
   const part = is_cut && !is_page ? { list: path.join("."), from: place.skip, total: all.length } : {};
@@ -122,16 +156,20 @@ export function fitted(answer: Answer, place: Place, has_ids_in_order = false): 
   return Object.keys(added).length === 0 ? cut : { ...cut, meta: { ...metaOf(answer), ...added } };
 }
 
-/** The last row that is shown, of rows whose ids rise or fall; a single row is in the order of those before it. */
+/** The last row that is shown; a single row of a page is in the order of those before it. */
 function lastRow(
   all: readonly unknown[],
   shown: readonly unknown[],
-  before: LastRow | undefined,
+  { order, before }: { order: RowOrder; before: LastRow | undefined },
 ): Pick<Place, "last"> {
-  const [first, second] = all.map(idOf);
-  const falls = first === undefined || second === undefined ? before?.falls : second < first;
   const id = idOf(shown.at(-1));
-  return falls === undefined || Number.isNaN(id) ? {} : { last: { id, falls } };
+  if (Number.isNaN(id)) return {};
+  if (order === "other") return { last: { id, order } };
+  const [first, second] = all.map(idOf);
+  if (first !== undefined && second !== undefined)
+    return { last: { id, order: second < first ? "falls" : "rises" } };
+  if (before?.order !== "unknown") return { last: { id, order: before?.order ?? "unknown" } };
+  return { last: { id, order: id < before.id ? "falls" : "rises" } };
 }
 
 /** The id of a row; NaN where it has none. */

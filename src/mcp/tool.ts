@@ -64,7 +64,7 @@ export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   is_available?: (config: Config) => boolean;
   /** Fields, at any depth, that the concise format leaves out; present where records are large. */
   details?: readonly string[];
-  /** Its list is not in the order of ids: rows that go meanwhile move what follows a cursor. */
+  /** Its list is not in the order of ids: where the row that was given last is gone, rows that went move what follows. */
   has_other_order?: true;
   /** It has no other format: the tool that reads the record returns all. */
   is_always_concise?: boolean;
@@ -191,7 +191,8 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       };
       if (!is_read_only) return read(null);
       const { answer, place } = await resumed(readPlace(input.cursor, goes_by), read);
-      const part = fitted(answer, place, goes_by === "page" && definition.has_other_order !== true);
+      const order = definition.has_other_order === true ? "other" : "ids";
+      const part = fitted(answer, place, goes_by === "page" ? order : undefined);
       if (goes_by !== "cursor" || place.skip > 0) return part;
       return shortened({ answer, part }, (limit) => read(place.at, { limit }), place);
     },
