@@ -8,7 +8,7 @@ import { oneOf, strict } from "../core/schema.ts";
 import type { Toolset } from "../core/toolsets.ts";
 import { mayChange } from "../audit/recorder.ts";
 import { TEXT_IDS } from "./ids.ts";
-import { fitted, type Place, readPlace, resumed, shortened } from "./fit.ts";
+import { fitted, type Place, readPlace, resumed, type RowOrder, shortened } from "./fit.ts";
 import { describe, describeOnly, omitInTurns, type WireSchema, wireSchema } from "./wire_schema.ts";
 
 /** Fields that every concise result leaves out: a user sees one company, and rarely asks when. */
@@ -64,8 +64,8 @@ export interface ToolDefinition<I extends TProperties, O extends TSchema> {
   is_available?: (config: Config) => boolean;
   /** Fields, at any depth, that the concise format leaves out; present where records are large. */
   details?: readonly string[];
-  /** Its list is not in the order of ids: where the row that was given last is gone, rows that went move what follows. */
-  has_other_order?: true;
+  /** What its list is in the order of, ids by default; in another one rows that go with the last one given move what follows. */
+  order?: RowOrder;
   /** It has no other format: the tool that reads the record returns all. */
   is_always_concise?: boolean;
   input: I;
@@ -191,8 +191,7 @@ export function tool<I extends TProperties, O extends TSchema>(definition: ToolD
       };
       if (!is_read_only) return read(null);
       const { answer, place } = await resumed(readPlace(input.cursor, goes_by), read);
-      const order = definition.has_other_order === true ? "other" : "ids";
-      const part = fitted(answer, place, goes_by === "page" ? order : undefined);
+      const part = fitted(answer, place, goes_by === "page" ? (definition.order ?? "ids") : undefined);
       if (goes_by !== "cursor" || place.skip > 0) return part;
       return shortened({ answer, part }, (limit) => read(place.at, { limit }), place);
     },

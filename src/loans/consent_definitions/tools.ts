@@ -26,7 +26,7 @@ const findDefinitions = loanTool({
   description:
     "Lists the texts that borrowers are asked to consent to, or one by id. Only a published one can be consented to; detailed adds the texts.",
   ...finder("definition_id", listConsentDefinitions, getConsentDefinition),
-  has_other_order: true,
+  order: "other",
   details: DEFINITION_DETAILS,
   input: {
     definition_id: Type.Optional(definition_id),
