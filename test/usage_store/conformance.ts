@@ -26,6 +26,7 @@ import { windowTotal } from "./reference_model.ts";
 import { propertyCases } from "../support/properties.ts";
 import { FIRST_PAGE, failure, NOW_MS, TIMEOUT_MS, TOTAL } from "./fixtures.ts";
 
+import { exportCases } from "./conformance_export.ts";
 export { failure, TIMEOUT_MS } from "./fixtures.ts";
 
 /** Makes an empty store. The factory's owner closes it and removes what it leaves. */
@@ -50,6 +51,7 @@ export function usageStoreConformance(name: string, open: OpenStore): void {
     "running totals": () => runningTotalsCases(of),
     removals: () => removalCases(of),
     segments: () => segmentCases(of),
+    exports: () => exportCases(of),
   };
   describe(name, () => {
     for (const [group, declare] of Object.entries(GROUPS)) {

@@ -94,6 +94,53 @@ export function meterCases({ store, company }: Subject): void {
     return [part?.quantity, part?.event_count, part?.skipped_events];
   }
 
+  test("plain sums stand beside what other meters measure, of whatever windows, up to a number", async () => {
+    const events = Array.from({ length: 40 }, (_, i) =>
+      modelEvent({
+        subscription_id: 1 + (i % 2),
+        timestamp: START_MS + i,
+        millionths: BigInt(i - 5) * 250_000n,
+        object: i % 3 === 0 ? { v: "x" } : null,
+      }),
+    );
+    const company_id = await company(events);
+    const last_seq = await store().lastSeq(company_id, TIMEOUT_MS);
+    const later = modelEvent({ subscription_id: 1, timestamp: START_MS + 3 });
+    await store().append(company_id, [later], NOW_MS + 1_000);
+    const whole = { matches: [] };
+    const filtered = { ...PLAIN, filters: [{ key: "v", op: "exists", values: [] }] } as const;
+    const uses: MeterUse[] = [
+      { meter: filtered, parts: whole },
+      { meter: PLAIN, parts: whole },
+      { meter: PLAIN, parts: whole, except: [filtered] },
+      { meter: PLAIN, parts: { keys: ["v"] } },
+      { meter: { ...PLAIN, value: [{ key: "usage", times: "2" }] }, parts: whole },
+    ];
+    const windows = uses.flatMap((_, use) =>
+      [0, 7, 39, 50].map((from, i) => ({
+        ...window,
+        subscription_id: 1 + (i % 2),
+        start_ms: START_MS + from,
+        end_ms: START_MS + 40 + i,
+        use,
+      })),
+    );
+    const query = { company_id, uses, windows, max_parts: 100 };
+    const inOrder = (parts: ReturnType<typeof measured>[number]) =>
+      parts.toSorted((a, b) => (JSON.stringify(a.part) < JSON.stringify(b.part) ? -1 : 1));
+    expect(await measure({ ...query, last_seq })).toEqual(measured(events, query).map(inOrder));
+    expect(await measure({ ...query, created_until_ms: NOW_MS + 1 })).toEqual(
+      measured(events, query).map(inOrder),
+    );
+    expect(await measure(query)).toEqual(measured([...events, later], query).map(inOrder));
+    const quick = await measure({ ...query, last_seq, without_digests: true });
+    const rest = (parts: ReturnType<typeof measured>) =>
+      parts.map((some) => some.map(({ digest: _, ...part }) => part));
+    expect(rest(quick)).toEqual(rest(measured(events, query).map(inOrder)));
+    const few = failure(store().measure({ ...query, max_parts: 3 }, TIMEOUT_MS));
+    expect((await few).kind).toBe("invalid");
+  });
+
   test.each<[string, unknown[], (string | number)[]]>([
     ["numbers and strings of digits", [1, "2.5", -0.25], ["3.25", 3, 0]],
     [

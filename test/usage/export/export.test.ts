@@ -11,7 +11,7 @@ import {
   readCsv,
   readNdjson,
   readParquet,
-} from "../../usage_store/duckdb/export_files.ts";
+} from "../../usage_store/export_files.ts";
 import { modelEvent } from "../../usage_store/arbitrary_events.ts";
 import { addSubscription, ms, search, send, uuid } from "../fixtures.ts";
 import { useSearchFixture } from "../search/fixtures.ts";

@@ -189,7 +189,7 @@ function judged(error: unknown): unknown {
   return error;
 }
 
-function timeoutError(timeout_ms: number): AppError {
+export function timeoutError(timeout_ms: number): AppError {
   return new AppError("unavailable", `Cannot query usage: the query ran over ${timeout_ms} ms; narrow it`, {
     retry_after_s: 1,
   });

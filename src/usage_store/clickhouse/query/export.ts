@@ -15,7 +15,7 @@ import {
   writePieces,
 } from "../../query/export_file.ts";
 import { CANONICAL, readMetadata } from "../append/stored_metadata.ts";
-import type { Bounds, ClickHouse } from "../engine/engine.ts";
+import { type Bounds, type ClickHouse, timeoutError } from "../engine/engine.ts";
 import { asDecimal, asNumber, asText, integer, integers, type Row, text, texts } from "../engine/sql.ts";
 import { subscriptionSql, whereSql } from "./filters.ts";
 import { orderSql } from "./search.ts";
@@ -39,6 +39,38 @@ const LINES: Record<"csv" | "ndjson", (event: ExportedEvent, key: string) => str
 
 /** Writes all matching events; see `UsageStore.export`. `folder`: of temporary files. */
 export async function exportEvents(
+  engine: ClickHouse,
+  wanted: ExportQuery,
+  folder: string,
+  write: Write,
+  { max_sorted, max_file_bytes, readRoom, ...bounds }: ExportOptions,
+): Promise<void> {
+  await paced(bounds, write, (pace) =>
+    exportPaced(engine, wanted, folder, pace, { max_sorted, max_file_bytes, readRoom, ...bounds }),
+  );
+}
+
+/** Ends with its bounds, also while whoever receives takes nothing. */
+async function paced(
+  { timeout_ms, signal }: Bounds,
+  write: Write,
+  work: (pace: Write) => Promise<void>,
+): Promise<void> {
+  const halt = Promise.withResolvers<never>();
+  halt.promise.catch(() => undefined);
+  const onAbort = (): void => halt.reject(signal?.reason);
+  const timer = setTimeout(() => halt.reject(timeoutError(timeout_ms)), Math.max(timeout_ms, 0));
+  signal?.addEventListener("abort", onAbort);
+  try {
+    signal?.throwIfAborted();
+    await work((bytes) => Promise.race([write(bytes), halt.promise]));
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+async function exportPaced(
   engine: ClickHouse,
   wanted: ExportQuery,
   folder: string,

@@ -59,25 +59,33 @@ function joinedSql(
     WHERE timestamp >= start_ms AND timestamp < end_ms`;
 }
 
+/** Up to where events count, as of `TotalsOptions`. */
+type StoredBy = Omit<TotalsOptions, "timeout_ms">;
+
+/** SQL of the condition of the events that count. */
+export function storedSql({ created_until_ms, last_seq }: StoredBy): string {
+  const conditions = [
+    ...(created_until_ms === undefined ? [] : [`created_at < ${integer(created_until_ms)}`]),
+    ...(last_seq === undefined ? [] : [`seq <= ${integer(last_seq)}`]),
+  ];
+  return conditions.length === 0 ? "true" : conditions.join(" AND ");
+}
+
 /** The totals of all windows by one join. */
 export async function totals(
   engine: ClickHouse,
   company_id: number,
   windows: readonly UsageWindow[],
-  { created_until_ms, last_seq }: Omit<TotalsOptions, "timeout_ms">,
+  stored_by: StoredBy,
   bounds: Bounds,
 ): Promise<WindowTotal[]> {
   const found = windows.map((): WindowTotal => ({ ...NO_USAGE, digest: NO_DIGEST }));
   if (windows.length === 0) return found;
-  const conditions = [
-    "true",
-    ...(created_until_ms === undefined ? [] : [`created_at < ${integer(created_until_ms)}`]),
-    ...(last_seq === undefined ? [] : [`seq <= ${integer(last_seq)}`]),
-  ];
+  const condition = storedSql(stored_by);
   const columns = `position, usage, ${md5Sql("toDecimalString(usage, 6)")} AS md5`;
   const rows = await engine.ask(
     `SELECT position, sum(usage), count(), countIf(usage < 0), ${DIGEST_SUMS.join(", ")}
-    FROM (${joinedSql(company_id, windows, { columns, condition: conditions.join(" AND ") })}) GROUP BY position`,
+    FROM (${joinedSql(company_id, windows, { columns, condition })}) GROUP BY position`,
     bounds,
   );
   for (const [position, units, events, corrections, first, second] of rows)
@@ -98,12 +106,13 @@ export async function sums(
   company_id: number,
   windows: readonly UsageWindow[],
   bounds: Bounds,
+  stored_by: StoredBy = {},
 ): Promise<WindowSum[]> {
   const found = windows.map(() => NO_USAGE);
   if (windows.length === 0) return found;
   const rows = await engine.ask(
     `SELECT position, sum(usage), count(), countIf(usage < 0)
-    FROM (${joinedSql(company_id, windows, { columns: "position, usage" })}) GROUP BY position`,
+    FROM (${joinedSql(company_id, windows, { columns: "position, usage", condition: storedSql(stored_by) })}) GROUP BY position`,
     bounds,
   );
   for (const [position, units, events, corrections] of rows)

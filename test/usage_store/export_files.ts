@@ -1,6 +1,6 @@
 /** What exported files hold, read by others than who wrote them. */
 import { DuckDBInstance } from "@duckdb/node-api";
-import { canonicalJson } from "../../../src/usage_store/metadata.ts";
+import { canonicalJson } from "../../src/usage_store/metadata.ts";
 
 /** An exported event; usage as the text of its digits, metadata as JSON text. */
 export interface ExportedEvent {
