@@ -135,7 +135,7 @@ export function meterCases({ store, company }: Subject): void {
     expect(await measure(query)).toEqual(measured([...events, later], query).map(inOrder));
     const quick = await measure({ ...query, last_seq, without_digests: true });
     const rest = (parts: ReturnType<typeof measured>) =>
-      parts.map((some) => some.map(({ digest: _, ...part }) => part));
+      parts.map((some) => some.map((part) => ({ ...part, digest: "" })));
     expect(rest(quick)).toEqual(rest(measured(events, query).map(inOrder)));
     const few = failure(store().measure({ ...query, max_parts: 3 }, TIMEOUT_MS));
     expect((await few).kind).toBe("invalid");
