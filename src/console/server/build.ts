@@ -12,6 +12,8 @@ export interface ConsoleBuild {
   id: string;
   script: string;
   stylesheet: string;
+  /** What the script imports, and what that imports: a browser would find out one after the other. */
+  imports: readonly string[];
   files: ReadonlyMap<string, ConsoleFile>;
 }
 
@@ -61,7 +63,25 @@ function buildOf(files: ReadonlyMap<string, ConsoleFile>): ConsoleBuild {
     return name;
   };
   const id = new Bun.CryptoHasher("sha256").update(names.join("\n")).digest("hex").slice(0, 16);
-  return { id, script: named(/^main-\w+\.js$/), stylesheet: named(/^console-\w+\.css$/), files };
+  const script = named(/^main-\w+\.js$/);
+  return { id, script, stylesheet: named(/^console-\w+\.css$/), imports: importsOf(script, files), files };
+}
+
+/** A script's imports that a browser loads with it; `import()` loads when it is called. */
+const STATIC = /(?:\bfrom|\bimport)"\.\/([\w.-]+\.js)"/g;
+
+function importsOf(script: string, files: ReadonlyMap<string, ConsoleFile>): string[] {
+  const decoder = new TextDecoder();
+  const found = new Set([script]);
+  // A set goes on with what is added to it meanwhile.
+  for (const name of found) {
+    const { gzipped } = files.get(name) ?? {};
+    if (gzipped === undefined) throw new Error(`The console's build has no file ${name}`);
+    for (const [, imported = ""] of decoder.decode(Bun.gunzipSync(gzipped)).matchAll(STATIC))
+      found.add(imported);
+  }
+  found.delete(script);
+  return [...found];
 }
 
 /** A build as one text, which the executable carries. */

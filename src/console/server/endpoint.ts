@@ -61,11 +61,13 @@ export function consoleEndpoint(
 }
 
 function appPage(
-  { id, script, stylesheet }: ConsoleBuild,
+  { id, script, stylesheet, imports }: ConsoleBuild,
   accounts: readonly DemoAccount[],
 ): Promise<Response> {
   const demo = html`<meta name="demo" content="${JSON.stringify(accounts)}">
 `;
+  // Loaded beside the script that imports them, not after it.
+  const preloads = imports.map((name) => html`<link rel="modulepreload" href="/console/assets/${name}">`);
   const { text } = html`<!doctype html>
 <html lang="en">
 <head>
@@ -76,6 +78,7 @@ ${accounts.length > 0 ? demo : ""}<title>Meterhouse</title>
 <link rel="icon" href="${ICON}">
 <link rel="stylesheet" href="/console/assets/${stylesheet}">
 <script type="module" src="/console/assets/${script}"></script>
+${preloads}
 </head>
 <body>
 <div id="app"></div>

@@ -92,6 +92,20 @@ describe("files", () => {
     }
   });
 
+  test("that the script imports are named by the document, to be loaded with it", async () => {
+    const text = await (await get("/console")).text();
+    const preloaded = [...text.matchAll(/<link rel="modulepreload" href="([^"]+)">/g)].map(
+      ([, path = ""]) => path,
+    );
+    const { script } = await linked();
+    const imports = (await (await get(script)).text()).matchAll(/(?:\bfrom|\bimport)"\.\/([\w.-]+\.js)"/g);
+    const direct = [...imports].map(([, name]) => `/console/assets/${name}`);
+    expect(direct.length).toBeGreaterThan(0);
+    expect(preloaded).toEqual(expect.arrayContaining(direct));
+    expect(new Set(preloaded).size).toBe(preloaded.length);
+    for (const path of preloaded) expect((await get(path)).status).toBe(200);
+  });
+
   test("that are not there are 404, never the document", async () => {
     const { script } = await linked();
     const names = ["main-00000000.js", "", "..%2fmain.tsx", `${script.split("/").at(-1)}/x`, "%00"];
