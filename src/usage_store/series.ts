@@ -49,7 +49,7 @@ export interface SeriesResult {
   total: SeriesLine;
   /** How many groups there are. */
   group_count: number;
-  /** Events, or sums by hour of them, that the answer was added up from. */
+  /** Events, or sums of them, that the answer was added up from. */
   read: number;
 }
 

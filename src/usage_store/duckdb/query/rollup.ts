@@ -36,7 +36,7 @@ export function eventsRead(
   return filter.subscription_ids === undefined && conditionsOf(filter).length > 0 ? within : found;
 }
 
-/** Whether to read sums by hour: few events are summed faster than sums and the events of the hours that are cut. */
+/** Whether to read sums: few events are summed faster than sums and the events of the hours that are cut. */
 export function arePreferred({ start_ms = 0, end_ms = 0 }: EventFilter, has_few: boolean): boolean {
   return !has_few || (start_ms % HOUR_MS === 0 && end_ms % HOUR_MS === 0);
 }
