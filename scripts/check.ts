@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "../test/support/postgres_server.ts";
 import { whyNoPostgres } from "../test/support/why_no_postgres.ts";
 import { changedFiles, testsBeside } from "./changes.ts";
+import { outputOf } from "./output_of.ts";
 import { testsOnPostgres } from "./postgres_tests.ts";
 import { type ReportedTest, readReport } from "./test_report.ts";
 
@@ -174,9 +175,9 @@ async function checkChanges(branch: string): Promise<void> {
  */
 function chooseCases(): void {
   if (process.env.FAST_CHECK_SEED === undefined) {
-    const { stdout, exitCode } = Bun.spawnSync(["git", "rev-parse", "HEAD"]);
-    if (exitCode !== 0) return;
-    process.env.FAST_CHECK_SEED = String(Number.parseInt(stdout.toString().slice(0, 8), 16) | 0);
+    const commit = outputOf(["git", "rev-parse", "HEAD"]);
+    if (commit === null) return;
+    process.env.FAST_CHECK_SEED = String(Number.parseInt(commit.slice(0, 8), 16) | 0);
   }
   console.log(`properties try the cases of FAST_CHECK_SEED=${process.env.FAST_CHECK_SEED}`);
 }

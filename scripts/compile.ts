@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
 import { buildConsole, writeBuild } from "../src/console/server/build.ts";
 import type { PackedFile } from "../src/core/unpack.ts";
+import { outputOf } from "./output_of.ts";
 
 const ROOT = join(import.meta.dir, "..");
 /** Where the executable's files are while it runs: `src/core/program_files.ts`. */
@@ -69,11 +70,7 @@ function unpackDuckDb(assets: string): BunPlugin {
 }
 
 /** What git says; `unknown` where the sources are not in a repository. */
-function git(...words: string[]): string {
-  if (Bun.which("git") === null) return "unknown";
-  const { exitCode, stdout } = Bun.spawnSync(["git", ...words], { cwd: ROOT });
-  return exitCode === 0 ? stdout.toString().trim() : "unknown";
-}
+const git = (...words: string[]) => outputOf(["git", ...words], ROOT) ?? "unknown";
 
 async function compile(outfile: string): Promise<void> {
   const assets = mkdtempSync(join(tmpdir(), "meterhouse-compile-"));

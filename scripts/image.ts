@@ -2,16 +2,12 @@
 // of packages to meterhouse.cdx.json. Without an engine it says so and does nothing. `--tag NAME` names it otherwise.
 
 import { parseArgs } from "node:util";
+import { outputOf } from "./output_of.ts";
 
 const { values } = parseArgs({ options: { tag: { type: "string", default: "meterhouse" } } });
 const { tag } = values;
 
-/** What a command prints; null where it fails or is not there. */
-function output(...command: string[]): string | null {
-  if (Bun.which(command[0] ?? "") === null) return null;
-  const { exitCode, stdout } = Bun.spawnSync(command, { stderr: "ignore" });
-  return exitCode === 0 ? stdout.toString().trim() : null;
-}
+const output = (...command: string[]) => outputOf(command);
 
 function run(...command: string[]): void {
   const { exitCode } = Bun.spawnSync(command, { stdout: "inherit", stderr: "inherit" });

@@ -3,7 +3,11 @@ import { AppError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
 import type { PassToOwner } from "../../app/internal_calls.ts";
 import type { OwnedLanes } from "../../usage_store/clickhouse/lanes.ts";
-import { NoAnswerError, type ReachableOwner } from "../../usage_store/clickhouse/owner_calls.ts";
+import {
+  askWhileOwner,
+  NoAnswerError,
+  type ReachableOwner,
+} from "../../usage_store/clickhouse/owner_calls.ts";
 import { LIMITS } from "../limits.ts";
 import type { PassedNote, PassedOperation } from "./calls.ts";
 import { askInstance } from "./pass_on.ts";
@@ -77,16 +81,10 @@ export class OwnerLink {
     return owner?.url == null ? null : { ...owner, url: owner.url };
   }
 
-  /** Gives up the wait when the company turns out to be another's. */
-  async #ask(owner: ReachableOwner, company_id: number, name: string, input: unknown): Promise<unknown> {
-    const gone = new AbortController();
-    const timer = setInterval(() => {
-      if (this.#ownerOf(company_id)?.id !== owner.id) gone.abort(new NoAnswerError());
-    }, LIMITS.owner_look_ms);
-    try {
-      return await askInstance(this.#parts.signatures, owner, name, input, gone.signal);
-    } finally {
-      clearInterval(timer);
-    }
+  #ask(owner: ReachableOwner, company_id: number, name: string, input: unknown): Promise<unknown> {
+    return askWhileOwner(
+      (gone) => askInstance(this.#parts.signatures, owner, name, input, gone),
+      () => this.#ownerOf(company_id)?.id === owner.id,
+    );
   }
 }

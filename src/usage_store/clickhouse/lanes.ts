@@ -18,6 +18,7 @@ import type { Monotonic, Tenure } from "./lanes/tenure.ts";
 import type { Removals } from "./maintain/removals.ts";
 import type { ClickHouseOptions } from "./options.ts";
 import {
+  askWhileOwner,
   type InputOf,
   NoAnswerError,
   NotOwnerError,
@@ -226,7 +227,6 @@ export class Lanes implements OwnedLanes {
     }
   }
 
-  /** Gives up the wait when the lane turns out to be another's: an owner that vanished does not even refuse. */
   async #passOn<K extends OwnerCall>(
     owner: ReachableOwner,
     lane: number,
@@ -235,15 +235,10 @@ export class Lanes implements OwnedLanes {
   ): Promise<OutputOf<K>> {
     const { passOn } = this.#parts.options;
     if (passOn === undefined) throw new NoAnswerError();
-    const gone = new AbortController();
-    const timer = setInterval(() => {
-      if (this.#set.otherOwnerOf(lane)?.id !== owner.id) gone.abort(new NoAnswerError());
-    }, MOVED_LOOK_MS);
-    try {
-      return await passOn(owner, call, input, AbortSignal.any([gone.signal, this.#closing.signal]));
-    } finally {
-      clearInterval(timer);
-    }
+    return askWhileOwner(
+      (gone) => passOn(owner, call, input, AbortSignal.any([gone, this.#closing.signal])),
+      () => this.#set.otherOwnerOf(lane)?.id === owner.id,
+    );
   }
 
   /** The other process that owns a company's lane, as far as is known; undefined: this one does, or nobody. */

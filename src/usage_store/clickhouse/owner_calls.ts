@@ -48,3 +48,25 @@ export class NotOwnerError extends Error {
 export class NoAnswerError extends Error {
   override name = "NoAnswerError";
 }
+
+/** How often a wait looks whether the asked owner still is the owner. */
+const LOOK_MS = 100;
+
+/**
+ * Asks an owner for as long as it is the owner: one that vanished does not even refuse. Errors: those of `ask`, and
+ * NoAnswerError once `isOwner` says no.
+ */
+export async function askWhileOwner<Answer>(
+  ask: (signal: AbortSignal) => Promise<Answer>,
+  isOwner: () => boolean,
+): Promise<Answer> {
+  const gone = new AbortController();
+  const timer = setInterval(() => {
+    if (!isOwner()) gone.abort(new NoAnswerError());
+  }, LOOK_MS);
+  try {
+    return await ask(gone.signal);
+  } finally {
+    clearInterval(timer);
+  }
+}

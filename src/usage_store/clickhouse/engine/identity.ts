@@ -9,7 +9,7 @@ const FACTS_MS = 60_000;
 /** What a database is told of a store before it uses it. */
 export interface LaneFacts extends StoreFacts {
   lanes: number;
-  /** The number of the last commit by now. */
+  /** The number of the last commit by now, the marks of a lane without events included. */
   readLastSeq(): Promise<number>;
   /**
    * Records the database that the store belongs to, unless one is recorded, and returns the one that is. `anew`: it takes the
