@@ -2,7 +2,7 @@
 // `N passed, N failed`: each check counts as one, each test as one.
 //
 //   bun run check            everything
-//   bun run check --all      the same, with every test on PostgreSQL too, and each page of the console failing
+//   bun run check --all      the same at full size (TEST_ALL=1), and with every test on PostgreSQL too
 //   bun run check --changed  what differs from main, and the tests beside it; from HEAD with --changed=HEAD
 
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from "node:fs";
@@ -193,7 +193,8 @@ async function checkEverything(): Promise<void> {
   if (reason === null) postgres = await startPostgres();
   else console.log(`skip  tests on PostgreSQL: ${reason}`);
   const all = process.argv.includes("--all");
-  const suites = [suite("tests on SQLite", "sqlite", [], all ? { TEST_EVERY_PAGE: "1" } : {})];
+  if (all) process.env.TEST_ALL = "1";
+  const suites = [suite("tests on SQLite", "sqlite", [])];
   if (postgres) {
     suites.push(
       suite("tests on PostgreSQL", "postgres", testsOnPostgres(all), {

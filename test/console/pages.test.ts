@@ -11,6 +11,7 @@ import {
   settle,
 } from "../support/console/walk.ts";
 import { type Tenant, useService } from "../support/harness.ts";
+import { TESTS_ALL } from "../support/properties.ts";
 
 // Every page in every state. PAGES is the console's own table, so that a new page is walked by itself.
 
@@ -45,7 +46,7 @@ const isFirstOfKind = (row: PageRow) =>
   PAGES.find((other) => other.area === row.area && isOfRecord(other) === isOfRecord(row)) === row;
 
 /** Whether a page is failed, too: the first of each kind, as a failure costs as much as all else; each page on demand. */
-const isFailed = (row: PageRow) => process.env.TEST_EVERY_PAGE === "1" || isFirstOfKind(row);
+const isFailed = (row: PageRow) => TESTS_ALL || isFirstOfKind(row);
 
 /** A tab of each user: going from page to page in it, as people do, takes half the time of loading each. */
 const tabs = new Map<string, Promise<Opened>>();
