@@ -33,7 +33,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     postgresFlags: ["fsync=off", "full_page_writes=off", "autovacuum=off", "max_connections=500"].flatMap(
       (setting) => ["-c", setting],
     ),
-    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"],
+    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8", "--auth=trust"],
     onLog: () => undefined,
     onError: () => undefined,
   });
