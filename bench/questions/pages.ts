@@ -24,7 +24,7 @@ interface Opening {
   most_ms?: number;
 }
 
-const CHART = "main figure.chart canvas";
+const CHART = "main figure.chart .drawing";
 const USAGE = "/console/usage?range=last_90d";
 
 const OVERVIEW: Opening = {

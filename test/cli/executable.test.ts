@@ -235,7 +235,7 @@ describeInBrowser("the executable's demo", () => {
     await page.getByRole("button", { name: /^Billing manager/ }).click();
     await page.getByText("All of it is made up").waitFor();
     await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
-    await page.locator("canvas").first().waitFor();
+    await page.locator("figure.chart .drawing").first().waitFor();
     await page.getByRole("link", { name: "Clients", exact: true }).click();
     await page.getByText("of 40", { exact: false }).first().waitFor();
     expectNoTrouble(troubles);

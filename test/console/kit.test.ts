@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import type { Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { describeInBrowser } from "../support/console/browser.ts";
 import { CLIENTS, useKit } from "../support/console/kit.ts";
 import { expectAccessible, expectNoOverflow, settle } from "../support/console/walk.ts";
@@ -171,21 +171,41 @@ describeInBrowser("lists", () => {
 });
 
 describeInBrowser("charts", () => {
-  /** How many pixels of a chart's canvas have a colour, in a share of its width. */
-  const drawn = (page: Page, index: number, from: number, to: number, height_share = 1) =>
-    page.evaluate<number>(
-      `(() => { const canvas = document.querySelectorAll(".plot canvas")[${index}]; const { width, height } = canvas; const { data } = canvas.getContext("2d").getImageData(width * ${from}, 0, width * ${to - from}, height * ${height_share}); let n = 0; for (let i = 3; i < data.length; i += 4) if (data[i] > 0) n++; return n / (data.length / 4); })()`,
-    );
-
-  test("are drawn: each kind, hatched where a bucket is not over", async () => {
+  test("are drawn: each kind in its series' colours, hatched where a bucket is not over", async () => {
     await inKit(async (page) => {
-      expect(await page.locator(".plot canvas").count()).toBe(3);
-      for (const index of [0, 1, 2]) expect(await drawn(page, index, 0.2, 0.8)).toBeGreaterThan(0.01);
-      expect(await drawn(page, 2, 0.2, 0.8)).toBeGreaterThan(0.3);
-      // Above the bars of the last days is nothing but the hatching of the last.
-      expect(await drawn(page, 2, 0.95, 1, 0.25)).toBeGreaterThan(
-        2 * (await drawn(page, 2, 0.9, 0.93, 0.25)),
+      const plots = page.locator(".plot .drawing");
+      expect(await plots.count()).toBe(3);
+      const [line, bars, stacked] = [plots.nth(0), plots.nth(1), plots.nth(2)];
+      const box = async (of: Locator) => {
+        const found = await of.boundingBox();
+        if (found === null) throw new Error("It is not drawn");
+        return found;
+      };
+      for (const [plot, kind, drawn] of [
+        [line, "line", [1, 1]],
+        [bars, "bars", [30]],
+        [stacked, "bars", [30, 30, 30]],
+      ] as const) {
+        const paths = await plot.locator(`path.${kind}`).all();
+        const parts = await Promise.all(
+          paths.map(async (path) => (await path.getAttribute("d"))?.split("M").length),
+        );
+        expect([kind, parts.map((count = 0) => count - 1)]).toEqual([kind, [...drawn]]);
+      }
+      expect(await bars.locator("path.line.ghost").count()).toBe(1);
+      const fills = await page.evaluate<string[]>(
+        `[...document.querySelectorAll(".plot:has(.bars ~ .bars) .bars")].map((path) => getComputedStyle(path).fill)`,
       );
+      expect(new Set(fills).size).toBe(3);
+      // What stands on another begins where that ends.
+      const heights = await Promise.all((await stacked.locator("path.bars").all()).map(box));
+      const tops = heights.map(({ y }) => y);
+      expect(tops).toEqual(tops.toSorted((a, b) => b - a));
+      const slot = (await box(stacked.locator("path.bars").first())).width / 30;
+      const hatched = await box(stacked.locator("rect.hatched"));
+      expect(Math.abs(hatched.width / slot - 1)).toBeLessThan(0.1);
+      const unread = await box(bars.locator("rect.unread"));
+      expect(Math.abs(unread.width / slot - 4)).toBeLessThan(0.4);
     });
   });
 
@@ -211,10 +231,13 @@ describeInBrowser("charts", () => {
 
   test("zoom by a drag", async () => {
     await inKit(async (page) => {
-      const over = page.locator(".u-over").first();
-      await over.scrollIntoViewIfNeeded();
-      const box = await over.boundingBox();
-      if (box === null) throw new Error("The chart is not there");
+      const bars = page.locator(".plot .line").first();
+      await bars.scrollIntoViewIfNeeded();
+      const points = await bars.boundingBox();
+      if (points === null) throw new Error("The chart is not there");
+      // From the middle of the first bucket to the last one's.
+      const slot = points.width / 29;
+      const box = { x: points.x - slot / 2, y: points.y, width: slot * 30 };
       const x = (share: number) => box.x + box.width * share;
       await page.mouse.move(x(9.5 / 30), box.y + 40);
       await page.mouse.down();

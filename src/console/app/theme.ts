@@ -1,14 +1,9 @@
-import { computed, effect, signal } from "@preact/signals";
+import { effect, signal } from "@preact/signals";
 
 export const THEMES = ["system", "light", "dark"] as const;
 type Theme = (typeof THEMES)[number];
 
 const KEY = "meterhouse.theme";
-const dark_system = matchMedia("(prefers-color-scheme: dark)");
-const system_is_dark = signal(dark_system.matches);
-dark_system.addEventListener("change", ({ matches }) => {
-  system_is_dark.value = matches;
-});
 
 const isTheme = (text: string | null): text is Theme => THEMES.some((theme) => theme === text);
 
@@ -25,9 +20,6 @@ export function setTheme(name: Theme): void {
 
 /** Light, dark, or as the system has it; kept by this browser. */
 export const theme = signal<Theme>(kept());
-export const isDark = computed(() =>
-  theme.value === "system" ? system_is_dark.value : theme.value === "dark",
-);
 
 effect(() => {
   localStorage.setItem(KEY, theme.value);

@@ -70,7 +70,8 @@ function buildOf(files: ReadonlyMap<string, ConsoleFile>): ConsoleBuild {
 /** A script's imports that a browser loads with it; `import()` loads when it is called. */
 const STATIC = /(?:\bfrom|\bimport)"\.\/([\w.-]+\.js)"/g;
 
-function importsOf(script: string, files: ReadonlyMap<string, ConsoleFile>): string[] {
+/** The scripts that a browser loads with a script of the build. */
+export function importsOf(script: string, files: ConsoleBuild["files"]): string[] {
   const decoder = new TextDecoder();
   const found = new Set([script]);
   // A set goes on with what is added to it meanwhile.

@@ -1,8 +1,19 @@
-import { useEffect, useRef } from "preact/hooks";
-import uPlot from "uplot";
-import { isDark } from "../app/theme.ts";
+import {
+  areaOf,
+  heightNumbers,
+  heightScale,
+  linePath,
+  Plot,
+  roundNumbers,
+  scaleOf,
+  useWidth,
+} from "./plot.tsx";
 
-/** A curve over a quantity, such as a month's total over its units. */
+const HEIGHT = 220;
+/** The least width between two names of the axis below. */
+const TICK_WIDTH_PX = 80;
+
+/** A curve over a quantity, such as a month's total over its units. Its points ascend. */
 export function Curve(props: {
   points: readonly { x: number; y: number }[];
   sentence: string;
@@ -10,47 +21,29 @@ export function Curve(props: {
   nameY: (y: number) => string;
 }) {
   const { points, sentence, nameX, nameY } = props;
-  const place = useRef<HTMLDivElement>(null);
-  const is_dark = isDark.value;
-  const text = JSON.stringify(points);
-  useEffect(() => {
-    const element = place.current;
-    if (element === null) return undefined;
-    const style = getComputedStyle(document.documentElement);
-    const [soft, line, stroke] = ["--soft", "--line", "--series-0"].map((name) =>
-      style.getPropertyValue(name).trim(),
-    );
-    const axis = {
-      stroke: soft ?? "",
-      grid: { stroke: line ?? "", width: 1 },
-      ticks: { stroke: line ?? "", width: 1 },
-      font: "12px system-ui",
-    };
-    const plot = new uPlot(
-      {
-        width: element.clientWidth,
-        height: 220,
-        legend: { show: false },
-        scales: { x: { time: false } },
-        axes: [
-          { ...axis, values: (_, ticks) => ticks.map(nameX) },
-          { ...axis, size: 64, values: (_, ticks) => ticks.map(nameY) },
-        ],
-        series: [{}, { stroke: stroke ?? "", width: 2, points: { show: false } }],
-      },
-      [points.map(({ x }) => x), points.map(({ y }) => y)],
-      element,
-    );
-    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: 220 }));
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      plot.destroy();
-    };
-  }, [text, is_dark]);
+  const [place, width] = useWidth();
+  const area = areaOf(width, HEIGHT);
+  const { left, right } = area;
+  const [first, last] = [points[0]?.x ?? 0, points.at(-1)?.x ?? 0];
+  const heights = points.map(({ y }) => y);
+  const low = Math.min(0, ...heights);
+  const high = Math.max(...heights) * 1.05 || 1;
+  const xOf = scaleOf(first, last, left, right);
+  const yOf = heightScale(low, high, area);
   return (
     <figure class="chart">
-      <div ref={place} class="plot" aria-hidden="true" />
+      <div ref={place} class="plot" aria-hidden="true">
+        <Plot
+          area={area}
+          below={roundNumbers(first, last, Math.floor((right - left) / TICK_WIDTH_PX)).map((x) => ({
+            at: xOf(x),
+            name: nameX(x),
+          }))}
+          beside={heightNumbers(low, high, area).map((y) => ({ at: yOf(y), name: nameY(y) }))}
+        >
+          <path class="line s0" d={linePath(points.map(({ x, y }) => [xOf(x), yOf(y)]))} />
+        </Plot>
+      </div>
       <figcaption>{sentence}</figcaption>
     </figure>
   );

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { number } from "../../../src/console/text/number.ts";
 import { Bars, Gauge, Sparkline } from "../../../src/console/ui/bars.tsx";
-import { Chart, type Series } from "../../../src/console/ui/chart.tsx";
+import { Chart } from "../../../src/console/ui/chart.tsx";
+import type { Series } from "../../../src/console/ui/chart_picture.tsx";
 import { Change, Short } from "../../../src/console/ui/number.tsx";
 import { Figure, Section } from "../../../src/console/ui/page.tsx";
 
