@@ -200,10 +200,11 @@ export async function findLastCount(
   return row?.usage_until ?? null;
 }
 
-/** The number of the last event that a bill of any company has counted; 0 where none has. */
-export async function findLastCounted(q: Reads): Promise<number> {
+/** The number of the last event that a bill of the company, or with null of any, has counted; 0 where none has. */
+export async function findLastCounted(q: Reads, company_id: number | null): Promise<number> {
   const t = q.use(billingRecordTable);
-  const row = await findRow(q, t, { columns: { seq: max(t.usage_seq) } });
+  const where = company_id === null ? undefined : eq(t.company_id, company_id);
+  const row = await findRow(q, t, { columns: { seq: max(t.usage_seq) }, where });
   return row?.seq ?? 0;
 }
 

@@ -122,7 +122,7 @@ async function admit(
     // Lanes have epochs in the place of openings.
     opening_id: null,
     ...(await queries.findLastKeys(store.read)),
-    counted_seq: await findLastCounted(store.read),
+    counted_seq: await findLastCounted(store.read, null),
   };
   const usage = { ...facts, ...(await facts.keysAbove(database)), setting: "USAGE_URL" as const };
   const refused = refusalOf(database, usage);

@@ -164,7 +164,7 @@ async function admitStore(
   });
   try {
     await store.tx((q) => queries.insertLink(q, clock.now(), crypto.randomUUID()));
-    const database = { ...(await storeFactsOf(store)), counted_seq: await findLastCounted(store.read) };
+    const database = { ...(await storeFactsOf(store)), counted_seq: await findLastCounted(store.read, null) };
     const usage = { ...facts, ...(await facts.keysAbove(database)) };
     const refused = refusalOf(database, usage);
     if (refused !== null && !accepts) throw refusal(place, refused);

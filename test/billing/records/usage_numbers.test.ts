@@ -52,3 +52,21 @@ test("a run writes nothing where the bills have counted events that the usage st
   await setNumber(1);
   expect((await company.run()).counts).toMatchObject({ periods: 1 });
 });
+
+test("a company is billed whatever the bills of others have counted: their events may be numbered apart", async () => {
+  billing.clock.set("2024-04-02T00:00:00Z");
+  const [one, other] = [await billing.addCompany(), await billing.addCompany()];
+  for (const company of [one, other]) {
+    const id = await company.subscribe(PER_UNIT, MARCH);
+    await company.use(id, ["2024-03-05T00:00:00Z", "10"]);
+  }
+  await other.run();
+  const { store } = billing.service.deps;
+  await store.tx(async (q) => {
+    const t = q.use(billingRecordTable);
+    await q.update(t).set({ usage_seq: 2_000_000 }).where(eq(t.company_id, other.company_id));
+  });
+  expect((await one.run()).counts).toMatchObject({ periods: 1 });
+  const { body } = await other.api("POST", "/billing-runs", {});
+  expect(body.data).toMatchObject({ status: "interrupted" });
+});
