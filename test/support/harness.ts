@@ -5,19 +5,24 @@ import { join } from "node:path";
 import type { Deps } from "../../src/app/deps.ts";
 import { call } from "../../src/app/operation.ts";
 import type { Role } from "../../src/core/access.ts";
-import { type Config, readConfig } from "../../src/core/config.ts";
+import { readConfig } from "../../src/core/config.ts";
 import type { ReadDisk } from "../../src/core/disk_reserve.ts";
 import type { ReadClocks } from "../../src/core/guarded_clock.ts";
 import type { Clock } from "../../src/core/time.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
 import { addCompany } from "../../src/billing/companies/service.ts";
 import type { PasswordCost } from "../../src/core/passwords.ts";
-import { listen } from "../../src/server/listen.ts";
+import { listen, type Server } from "../../src/server/listen.ts";
+import { freePort } from "./free_port.ts";
 import { testPostgres } from "./postgres.ts";
+import { makeSharedStores } from "./shared_stores.ts";
 import { copyMigrated } from "./sqlite.ts";
 
 /** Which transactional store this run tests: TEST_STORE=sqlite (the default) or postgres. */
 export const TEST_STORE = process.env.TEST_STORE ?? "sqlite";
+
+/** How many instances a service is, on PostgreSQL, ClickHouse and a bucket; its requests go to one after the other. */
+const INSTANCES = Number(process.env.TEST_INSTANCES ?? 1);
 
 /** Who may read /metrics. */
 const METRICS_TOKEN = "the metrics token of tests, which no one has".replaceAll(" ", "-");
@@ -135,24 +140,18 @@ export function useService(options: ServiceOptions = {}): Service {
 
 /** Starts the service; stop it after the tests. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const data_dir = mkdtempSync(join(tmpdir(), "meterhouse-"));
-  const config = await testConfig(data_dir, options.env);
-  const { clock, machine_clocks, disk, password_cost = CHEAP } = options;
-  const deps = await openDeps(config, {
-    password_cost,
-    metrics_age_ms: 0,
-    ...(clock && { clock }),
-    ...(machine_clocks && { machine_clocks }),
-    ...(disk && { disk }),
-  });
-  const server = await listen(deps);
-  const anonymous = apiOf(server.url, {});
+  const { folder, settings } = await makePlace(options.env);
+  const instances: { deps: Deps; server: Server }[] = [];
+  for (const env of settings) instances.push(await startInstance(env, options));
+  const [{ deps, server }] = instances as [(typeof instances)[number]];
+  const urls = instances.map((instance) => instance.server.url);
+  const anonymous = apiOf(urls, {});
   let emails = 0;
 
   const signIn = async (email: string, password = PASSWORD): Promise<Api> => {
     const { status, body } = await anonymous("POST", "/login", { email, password });
     if (status !== 200) throw new Error(`Cannot sign ${email} in: ${status} ${JSON.stringify(body)}`);
-    return apiOf(server.url, { authorization: `Bearer ${body.token}` });
+    return apiOf(urls, { authorization: `Bearer ${body.token}` });
   };
   const addTenant: Service["addTenant"] = async (place = {}) => {
     const admin_email = `admin${++emails}@example.com`;
@@ -183,34 +182,62 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       return signIn(email);
     },
     async stop() {
-      await server.stop();
-      await deps.close();
-      rmSync(data_dir, { recursive: true, force: true });
+      for (const instance of instances.toReversed()) {
+        await instance.server.stop();
+        await instance.deps.close();
+      }
+      rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function testConfig(data_dir: string, env: Record<string, string> = {}): Promise<Config> {
-  const database: Record<string, string> = {};
-  if (TEST_STORE === "postgres") database.DATABASE_URL = await (await testPostgres()).createMigrated();
-  else await copyMigrated(join(data_dir, "meterhouse.sqlite"));
-  return readConfig({
-    DATA_DIR: data_dir,
-    PORT: "0",
+async function startInstance(
+  env: Record<string, string>,
+  { clock, machine_clocks, disk, password_cost = CHEAP }: ServiceOptions,
+): Promise<{ deps: Deps; server: Server }> {
+  const deps = await openDeps(readConfig(env), {
+    password_cost,
+    metrics_age_ms: 0,
+    serves: INSTANCES > 1,
+    ...(clock && { clock }),
+    ...(machine_clocks && { machine_clocks }),
+    ...(disk && { disk }),
+  });
+  return { deps, server: await listen(deps) };
+}
+
+/** New stores in a folder, and the settings of each instance that shares them. */
+async function makePlace(
+  own: Record<string, string> = {},
+): Promise<{ folder: string; settings: Record<string, string>[] }> {
+  const folder = mkdtempSync(join(tmpdir(), "meterhouse-"));
+  const shared: Record<string, string> = {
     HOST: "127.0.0.1",
     LOG_LEVEL: "fatal",
     RATE_LIMIT_ENABLED: "false",
     USAGE_MEMORY_LIMIT: "512MB",
     METRICS_TOKEN,
     DISK_RESERVE: "0",
-    ...database,
-    ...env,
-  });
+  };
+  if (TEST_STORE === "postgres") shared.DATABASE_URL = await (await testPostgres()).createMigrated();
+  else await copyMigrated(join(folder, "meterhouse.sqlite"));
+  if (INSTANCES === 1) return { folder, settings: [{ ...shared, DATA_DIR: folder, PORT: "0", ...own }] };
+  Object.assign(shared, await makeSharedStores());
+  const settings: Record<string, string>[] = [];
+  for (let i = 0; i < INSTANCES; i++) {
+    const PORT = String(await freePort());
+    const INSTANCE_URL = `http://127.0.0.1:${PORT}`;
+    settings.push({ ...shared, DATA_DIR: join(folder, String(i)), PORT, INSTANCE_URL, ...own });
+  }
+  return { folder, settings };
 }
 
-/** A client of the REST interface at an origin. */
-export function apiOf(origin: string, common: Record<string, string>): Api {
+/** A client of the REST interface at an origin, or at several, one after the other. */
+export function apiOf(origins: string | readonly string[], common: Record<string, string>): Api {
+  const all = [origins].flat();
+  let requests = 0;
   return async (method, path, body, headers = {}) => {
+    const origin = all[requests++ % all.length];
     const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
     const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     const base = path.startsWith("/")
