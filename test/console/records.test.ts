@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
 import { addDraft, addProgram, lead, type Loans, openLoans } from "../loans/applications/fixtures.ts";
 import { upload } from "../loans/documents/fixtures.ts";
 import { exchange } from "../access/api_keys/fixtures.ts";
@@ -12,13 +13,18 @@ import { PASSWORD, useService } from "../support/harness.ts";
 const service = useService({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
 const browser = useBrowser(service);
 const OFFICER = "officer@example.com";
+const MANAGER = "manager@example.com";
 let samples: Samples = {};
 let loans: Loans;
 
 beforeAll(async () => {
   samples = await seedCompany(service, service);
   loans = await openLoans(service);
-  await service.api("POST", "/users", { email: OFFICER, password: PASSWORD, role: "loan_officer" });
+  for (const [email, role] of [
+    [OFFICER, "loan_officer"],
+    [MANAGER, "manager"],
+  ])
+    await service.api("POST", "/users", { email, password: PASSWORD, role });
 });
 
 /** One dot. */
@@ -120,6 +126,70 @@ describeInBrowser("records", () => {
     ]);
     expectNoTrouble(troubles);
     await page.close();
+  });
+});
+
+describeInBrowser("two users who edit one record", () => {
+  const PATH = "/console/debits/settings";
+
+  /** Opens the dialog of the first product that debits are made from. */
+  const edit = async (page: Page) => {
+    await page.getByRole("button", { name: "Acts for Salary" }).click();
+    await page.getByRole("menuitem", { name: "Edit" }).click();
+    return page.getByRole("dialog");
+  };
+  const save = async (page: Page) => {
+    await page.getByRole("dialog").getByRole("button", { name: "Save" }).click();
+  };
+
+  test("keep each other's changes, and are told where both changed the same", async () => {
+    const made = await service.api("POST", "/emandate/products", {
+      product_code: "SALARY",
+      product_name: "Salary",
+      max_amount: "500.00",
+      max_no_debit: "2",
+      frequency: "Monthly",
+    });
+    const stored = async () =>
+      (await service.api("GET", `/emandate/products/${made.body.data.id}`)).body.data;
+    const [admin, manager] = await Promise.all(
+      [service.admin_email, MANAGER].map((email) => browser.openAs(email, PATH)),
+    );
+    if (admin === undefined || manager === undefined) throw new Error("No two pages");
+    const dialogs = await Promise.all([edit(admin.page), edit(manager.page)]);
+    await dialogs[0].getByLabel("At most").fill("900");
+    await save(admin.page);
+    await dialogs[0].waitFor({ state: "detached" });
+    // The operation replaces the whole product: what the other form did not touch is sent as it is by now.
+    await dialogs[1].getByLabel("Debits in such a period").fill("3");
+    await save(manager.page);
+    await dialogs[1].waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({ max_amount: "900.00", max_no_debit: "3", product_name: "Salary" });
+
+    await Promise.all([edit(admin.page), edit(manager.page)]);
+    await dialogs[0].getByLabel("Code").fill("PAY");
+    await save(admin.page);
+    await dialogs[0].waitFor({ state: "detached" });
+    await dialogs[1].getByLabel("Code").fill("WAGES");
+    await dialogs[1].getByLabel("Debits in such a period").fill("4");
+    await save(manager.page);
+    await dialogs[1].getByText("Somebody else has changed the same meanwhile").waitFor();
+    await dialogs[1].getByText("it is “PAY” now").waitFor();
+    expect(await stored()).toMatchObject({ product_code: "PAY", max_no_debit: "3" });
+    await save(manager.page);
+    await dialogs[1].waitFor({ state: "detached" });
+    expect(await stored()).toMatchObject({ product_code: "WAGES", max_no_debit: "4", max_amount: "900.00" });
+
+    // This one keeps what it is not sent: it is sent what was changed.
+    await admin.page.getByRole("button", { name: "Edit" }).click();
+    await admin.page.getByLabel("Retries").fill("2");
+    const sent = admin.page.waitForRequest((request) => request.method() === "PUT");
+    await admin.page.getByRole("button", { name: "Save" }).click();
+    expect((await sent).postDataJSON()).toEqual({ max_retries: 2 });
+    for (const { page, troubles } of [admin, manager]) {
+      expectNoTrouble(troubles);
+      await page.close();
+    }
   });
 });
 

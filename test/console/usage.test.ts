@@ -89,7 +89,7 @@ describeInBrowser("usage explorer", () => {
   test("a drag over the chart zooms, so do fields and keys, and arrows move the range", async () => {
     const { page, troubles } = await open("&interval=day");
     const all = await total(page);
-    const box = await page.locator(".u-over").boundingBox();
+    const box = await page.locator(".plot .bars, .plot .line").first().boundingBox();
     if (box === null) throw new Error("There is no chart");
     await page.mouse.move(box.x + box.width * 0.1, box.y + 50);
     await page.mouse.down();

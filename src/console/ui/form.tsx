@@ -3,11 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { Failure } from "../api/call.ts";
 import { Button, IconButton } from "./button.tsx";
 import { Dialog, useSubmit } from "./dialog.tsx";
+import { type Edited, overtaken } from "./edited.ts";
+import { isObject, isSame, merge, type Values } from "./merge.ts";
 import { type FieldSchema, mayBeNull, requiredOf, schemaIn, schemaOf } from "./schemas.ts";
 import { FailureNotice } from "./states.tsx";
 
-/** What is typed into a form, by field. */
-export type Values = Record<string, unknown>;
+export type { Values } from "./merge.ts";
 
 /** What the fields of a form share: of its whole body, or of an object inside of it. */
 export interface FormState {
@@ -21,6 +22,8 @@ export interface FormState {
 interface FormProps {
   schema?: string;
   initial?: Values;
+  /** In place of `initial`: what is there already. Only what was changed is sent. */
+  edited?: Edited;
   act: string;
   kind?: "primary" | "danger";
   /** Sends it; `key` is the submission's Idempotency-Key. */
@@ -39,10 +42,13 @@ interface FormProps {
  */
 export function Form(props: FormProps) {
   const { act, kind = "primary", submit: run, onDone, onCancel, effects, children } = props;
-  const [initial] = useState<Values>(props.initial ?? {});
-  const [values, setValues] = useState<Values>(initial);
   const schema = schemaOf(props.schema);
-  const { submit, is_busy, failure } = useSubmit((key) => run(sent(values, initial, schema), key), onDone);
+  const { values, setValues, bodyFor, follow } = useValues(props, schema);
+  const { submit, is_busy, failure } = useSubmit(async (key) => {
+    await run(await bodyFor(key), key);
+    // A form that stays goes on from what is there now.
+    if (onDone === undefined) await follow();
+  }, onDone);
   const body = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (failure) body.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
@@ -77,6 +83,44 @@ export function Form(props: FormProps) {
       </div>
     </form>
   );
+}
+
+/** What is typed into a form, and the body that it comes to. */
+function useValues({ initial = {}, edited }: FormProps, schema: FieldSchema | undefined) {
+  const [base, setBase] = useState<Values>(edited?.initial ?? initial);
+  const [values, setValues] = useState<Values>(base);
+  const made = useRef<{ key: string; body: Values }>(undefined);
+  const goOnFrom = (there: Values, shown = there) => {
+    setBase(there);
+    setValues(shown);
+  };
+  const bodyOf = async (): Promise<Values> => {
+    if (edited === undefined) return sent(values, base, schema);
+    const theirs = await edited.read();
+    const merged = merge(base, values, theirs);
+    if (merged.conflicts.length > 0) {
+      goOnFrom(theirs, merged.values);
+      throw overtaken(merged.conflicts);
+    }
+    const body = sent(merged.values, theirs, schema);
+    if (edited.is_replaced || schema === undefined) return body;
+    const needed = new Set(requiredOf(schema));
+    const changed = ([name]: [string, unknown]) =>
+      needed.has(name) || !isSame(merged.values[name], theirs[name]);
+    return Object.fromEntries(Object.entries(body).filter(changed));
+  };
+  return {
+    values,
+    setValues,
+    /** The body of a submission; that of a repeat is the first one's, whatever was saved meanwhile. */
+    bodyFor: async (key: string): Promise<Values> => {
+      if (made.current?.key !== key) made.current = { key, body: await bodyOf() };
+      return made.current.body;
+    },
+    follow: async () => {
+      if (edited) goOnFrom(await edited.read());
+    },
+  };
 }
 
 /** A form in a dialog of its own, which is closed once it was sent. */
@@ -147,9 +191,6 @@ function given(values: Values, schema: FieldSchema | undefined): Values {
     if (value !== undefined && value !== "") body[name] = cleaned(value, schemaIn(schema, name));
   return body;
 }
-
-const isObject = (value: unknown): value is Values =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 interface Shared {
   /** By what is there, not by what was drawn: two changes in one turn are both kept. */

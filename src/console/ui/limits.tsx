@@ -9,6 +9,7 @@ import { money } from "../text/money.ts";
 import { number } from "../text/number.ts";
 import { Gauge } from "./bars.tsx";
 import { Button } from "./button.tsx";
+import { edited, readAnew } from "./edited.ts";
 import { CheckField, DecimalField } from "./fields.tsx";
 import { FormDialog } from "./form.tsx";
 import { Badge, Facts, Section } from "./page.tsx";
@@ -85,13 +86,18 @@ function Entitlement({ of }: { of: EntitlementUse }) {
   );
 }
 
+/** The limit that one may set. */
+const ownOf = ({ company, client }: Pick<SpendLimit, "company" | "client">) =>
+  isClient() ? client : company;
+const limitFields = (own: SpendLimit["company"]) => ({ amount: own?.amount ?? "", hard: own?.hard ?? true });
+
 function Spending({ id }: { id: number }) {
   const limit = useAnswer(calls().limit, { id });
   const [is_open, setOpen] = useState(false);
   return (
     <Await of={limit} rows={1}>
       {({ company, client, spent, currency }) => {
-        const own = isClient() ? client : company;
+        const own = ownOf({ company, client });
         const textOf = (one: typeof own) =>
           one === null ? "none" : `${money(one.amount, currency)}${one.hard ? "" : ", soft"}`;
         return (
@@ -120,7 +126,11 @@ function Spending({ id }: { id: number }) {
                 onClose={() => setOpen(false)}
                 schema="SetSpendLimit"
                 act="Set limit"
-                initial={{ amount: own?.amount ?? "", hard: own?.hard ?? true }}
+                edited={edited(own, {
+                  fields: limitFields,
+                  read: async () => ownOf(await readAnew(calls().limit, { id })),
+                  is_replaced: true,
+                })}
                 submit={(values, key) => write(calls().setLimit, { ...values, id }, { key })}
               >
                 {(form) => (

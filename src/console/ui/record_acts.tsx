@@ -5,12 +5,13 @@ import type { Endpoint } from "../api/call.ts";
 import { write } from "../api/cache.ts";
 import { Button } from "./button.tsx";
 import { Confirm } from "./dialog.tsx";
+import { edited, readAnew } from "./edited.ts";
 import { FormDialog, type FormState, type Values } from "./form.tsx";
 import { say } from "./toast.tsx";
 
 /** What is done to a record on its page: its fields are edited, it is deleted, and what is its own between. */
-export function RecordActs(props: {
-  of: { id: number; name: string };
+export function RecordActs<T extends { id: number; name: string }>(props: {
+  of: T;
   /** What it is, in lower case. */
   noun: string;
   edit: {
@@ -18,7 +19,10 @@ export function RecordActs(props: {
     act?: string;
     schema: string;
     to: Endpoint<unknown>;
-    initial: Values;
+    /** How it is read again before it is saved. */
+    from: Endpoint<T>;
+    /** Its fields as the form has them. */
+    values: (of: T) => Values;
     /** What is sent for required texts that were left empty. */
     blank?: Values;
     note?: string;
@@ -35,7 +39,7 @@ export function RecordActs(props: {
 }) {
   const { of, noun, edit, remove, children } = props;
   const { id, name } = of;
-  const { act = "Edit", to, blank, fields, ...form } = edit;
+  const { act = "Edit", to, from, values: valuesOf, blank, fields, ...form } = edit;
   const { route } = useLocation();
   const [open, setOpen] = useState<"edit" | "delete">();
   const close = () => setOpen(undefined);
@@ -51,6 +55,7 @@ export function RecordActs(props: {
           {...form}
           title={`${act} ${name}`}
           onClose={close}
+          edited={edited(of, { fields: valuesOf, read: () => readAnew(from, { id }) })}
           submit={(values, key) => write(to, { ...blank, ...values, id }, { key })}
         >
           {fields}

@@ -6,6 +6,7 @@ import { unitPrice } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { DecimalField, SelectField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
 import { type FormState, within, FormDialog } from "../../ui/form.tsx";
@@ -92,7 +93,10 @@ export function AddOnsPage() {
           onClose={close}
           schema="UpdateAddOn"
           act="Save"
-          initial={{ name: open.of.name }}
+          edited={edited(open.of, {
+            fields: ({ name }) => ({ name }),
+            read: () => readAnew(ADD_ONS.one, { id: open.of.id }),
+          })}
           submit={(values, key) => write(updateAddOn, { ...values, id: open.of.id }, { key })}
         >
           {(form) => <TextField form={form} name="name" label="Name" />}

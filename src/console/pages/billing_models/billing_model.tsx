@@ -210,7 +210,8 @@ function ModelActs({ of }: { of: BillingModel }) {
       edit={{
         schema: "UpdateBillingModel",
         to: updateBillingModel,
-        initial: { name: of.name, description: of.description, entitlements: of.entitlements ?? [] },
+        from: BILLING_MODELS.one,
+        values: ({ name, description, entitlements = [] }) => ({ name, description, entitlements }),
         blank: { description: "" },
         note: "Prices of a model that subscriptions use do not change: duplicate it, and move subscriptions to the new one.",
         fields: (form) => (

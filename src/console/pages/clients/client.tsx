@@ -1,5 +1,6 @@
 import type { Static } from "@sinclair/typebox";
 import { useState } from "preact/hooks";
+import type { BillingProfile } from "../../../billing/billing_profiles/model.ts";
 import type { ClientDetail } from "../../../billing/clients/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
@@ -9,11 +10,13 @@ import { money } from "../../text/money.ts";
 import { date } from "../../text/time.ts";
 import { LastBills } from "../../ui/bills.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { DecimalField, TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
 import { History } from "../../ui/history.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { RecordActs } from "../../ui/record_acts.tsx";
+import { CLIENTS } from "../../ui/sources.ts";
 import { Await, Empty } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -63,7 +66,8 @@ function ClientActs({ of }: { of: Detail }) {
         act: "Rename",
         schema: "CreateClient",
         to: updateClient,
-        initial: { name: of.name },
+        from: CLIENTS.one,
+        values: ({ name }) => ({ name }),
         fields: (form) => <TextField form={form} name="name" label="Name" />,
       }}
       remove={{
@@ -120,6 +124,12 @@ function Subscriptions({ of }: { of: Detail }) {
   );
 }
 
+/** Where there is no amount, a new one is in the company's currency. */
+const profileFields = ({ interim_at, currency }: Pick<BillingProfile, "interim_at" | "currency">) => ({
+  interim_at,
+  currency: interim_at === null ? company.value.currency : currency,
+});
+
 function Profile({ client_id }: { client_id: number }) {
   const profile = useAnswer(getBillingProfile, { id: client_id });
   const [is_open, setOpen] = useState(false);
@@ -146,7 +156,14 @@ function Profile({ client_id }: { client_id: number }) {
                 onClose={close}
                 schema="SaveBillingProfile"
                 act="Save"
-                initial={{ interim_at, currency: interim_at === null ? company.value.currency : currency }}
+                edited={edited(
+                  { interim_at, currency },
+                  {
+                    read: () => readAnew(getBillingProfile, { id: client_id }),
+                    fields: profileFields,
+                    is_replaced: true,
+                  },
+                )}
                 submit={({ interim_at: amount = null, currency: in_currency }, key) =>
                   write(
                     saveBillingProfile,

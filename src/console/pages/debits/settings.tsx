@@ -8,6 +8,7 @@ import { number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import {
   CheckField,
   DecimalField,
@@ -30,6 +31,7 @@ import {
   getConfig,
   listCustomers,
   listProducts,
+  PRODUCTS,
   updateConfig,
   updateProduct,
 } from "./calls.ts";
@@ -111,6 +113,28 @@ function Products() {
   );
 }
 
+const productFields = ({
+  product_code,
+  product_name,
+  max_amount,
+  max_no_debit,
+  frequency,
+  is_active,
+}: EmandateProduct) => ({ product_code, product_name, max_amount, max_no_debit, frequency, is_active });
+
+const configFields = (of: MerchantConfig) => ({
+  connector: of.connector,
+  exchange_id: of.exchange_id,
+  seller_id: of.seller_id,
+  callback_url: of.callback_url,
+  return_url: of.return_url,
+  max_retries: of.max_retries,
+  retry_interval_days: of.retry_interval_days,
+  suspend_after_failures: of.suspend_after_failures,
+  auto_collect: of.auto_collect,
+  holidays: of.holidays,
+});
+
 function ProductDialog({ of, onClose }: { of?: EmandateProduct; onClose: () => void }) {
   return (
     <FormDialog
@@ -118,18 +142,15 @@ function ProductDialog({ of, onClose }: { of?: EmandateProduct; onClose: () => v
       onClose={onClose}
       schema={of === undefined ? "CreateEmandateProduct" : "EmandateProductChange"}
       act="Save"
-      initial={
-        of === undefined
-          ? { frequency: "Monthly", max_no_debit: "1" }
-          : {
-              product_code: of.product_code,
-              product_name: of.product_name,
-              max_amount: of.max_amount,
-              max_no_debit: of.max_no_debit,
-              frequency: of.frequency,
-              is_active: of.is_active,
-            }
-      }
+      {...(of === undefined
+        ? { initial: { frequency: "Monthly", max_no_debit: "1" } }
+        : {
+            edited: edited(of, {
+              fields: productFields,
+              read: () => readAnew(PRODUCTS.one, { id: of.id }),
+              is_replaced: true,
+            }),
+          })}
       submit={(values, key) =>
         of === undefined
           ? write(createProduct, values, { key })
@@ -229,18 +250,7 @@ function ConfigurationDialog({ of, onClose }: { of: MerchantConfig; onClose: () 
       <Form
         schema="UpdateEmandateConfig"
         act="Save"
-        initial={{
-          connector: of.connector,
-          exchange_id: of.exchange_id,
-          seller_id: of.seller_id,
-          callback_url: of.callback_url,
-          return_url: of.return_url,
-          max_retries: of.max_retries,
-          retry_interval_days: of.retry_interval_days,
-          suspend_after_failures: of.suspend_after_failures,
-          auto_collect: of.auto_collect,
-          holidays: of.holidays,
-        }}
+        edited={edited(of, { fields: configFields, read: () => readAnew(getConfig) })}
         onCancel={onClose}
         onDone={() => {
           say("Saved");

@@ -8,6 +8,7 @@ import { get, list, post, put, remove } from "../../api/call.ts";
 import type { Source } from "../../ui/picker.tsx";
 
 export const listWebhooks = list<typeof WebhookDetail>("/webhooks");
+export const getWebhook = get<typeof WebhookDetail>("/webhooks/:id");
 export const createWebhook = post<typeof WebhookWithSecret>("/webhooks");
 export const updateWebhook = put<typeof Webhook>("/webhooks/:id");
 export const deleteWebhook = remove<typeof Nothing>("/webhooks/:id");
@@ -24,6 +25,6 @@ export const revokeApiKey = remove<typeof Nothing>("/api-keys/:id");
 
 export const WEBHOOKS: Source<Static<typeof WebhookDetail>> = {
   from: list<typeof WebhookDetail>("/webhooks"),
-  one: get<typeof WebhookDetail>("/webhooks/:id"),
+  one: getWebhook,
   nameOf: ({ url }) => url,
 };

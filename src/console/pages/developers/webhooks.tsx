@@ -6,6 +6,7 @@ import { may } from "../../app/session.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
@@ -18,6 +19,7 @@ import { say } from "../../ui/toast.tsx";
 import {
   createWebhook,
   deleteWebhook,
+  getWebhook,
   listWebhooks,
   rotateSecret,
   testWebhook,
@@ -49,10 +51,9 @@ const columns: Column<Webhook>[] = [
 type Open = { kind: "edit" | "rotate" | "delete"; of: Webhook };
 
 /** Switches a webhook on or off. */
-async function switchTo(
-  { id, url, event_types, description }: Webhook,
-  status: Webhook["status"],
-): Promise<void> {
+async function switchTo({ id }: Webhook, status: Webhook["status"]): Promise<void> {
+  // The whole of it is written: as it is now, not as this page has it.
+  const { url, event_types, description } = await readAnew(getWebhook, { id });
   await write(updateWebhook, { id, url, event_types, description, status });
   say(status === "active" ? "Switched on: what waited is delivered" : "Switched off");
 }
@@ -168,11 +169,15 @@ function WebhookDialog({
       onClose={onClose}
       schema={of === undefined ? "CreateWebhook" : "WebhookChange"}
       act={of === undefined ? "Add webhook" : "Save"}
-      initial={
-        of === undefined
-          ? { event_types: ["*"] }
-          : { url: of.url, event_types: of.event_types, description: of.description }
-      }
+      {...(of === undefined
+        ? { initial: { event_types: ["*"] } }
+        : {
+            edited: edited<Webhook>(of, {
+              fields: ({ url, event_types, description }) => ({ url, event_types, description }),
+              read: () => readAnew(getWebhook, { id: of.id }),
+              is_replaced: true,
+            }),
+          })}
       submit={async (values, key) => {
         if (of === undefined) onSecret((await write(createWebhook, values, { key })).data.secret);
         else await write(updateWebhook, { ...values, id: of.id }, { key });

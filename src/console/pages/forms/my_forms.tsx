@@ -8,6 +8,7 @@ import { number } from "../../text/number.ts";
 import { date } from "../../text/time.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { type Edited, edited, readAnew } from "../../ui/edited.ts";
 import { CheckField, SelectField, TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
 import { Filters, SearchFilter } from "../../ui/filters.tsx";
 import { cleaned, Form, Rows, type Values, within } from "../../ui/form.tsx";
@@ -104,12 +105,21 @@ export function MyFormPage({ params }: PageProps) {
       }
     >
       <Await of={form}>
-        {({ id, name, description, config, is_active }) => (
+        {(of) => (
           <Builder
             schema="UpdateForm"
             act="Save"
-            initial={{ name, description, config, is_active }}
-            submit={(values, key) => write(updateMyForm, { ...values, id }, { key })}
+            edited={edited(of, {
+              fields: ({ name, description, config, is_active }) => ({
+                name,
+                description,
+                config,
+                is_active,
+              }),
+              read: () => readAnew(getMyForm, { id: of.id }),
+              is_replaced: true,
+            })}
+            submit={(values, key) => write(updateMyForm, { ...values, id: of.id }, { key })}
           />
         )}
       </Await>
@@ -139,15 +149,16 @@ const TYPES = ["text", "number", "email", "tel", "select", "textarea", "date", "
 function Builder(props: {
   schema: string;
   act: string;
-  initial: Values;
+  initial?: Values;
+  edited?: Edited;
   submit: (values: Values, key: string) => Promise<unknown>;
 }) {
-  const { schema, act, initial, submit } = props;
+  const { schema, act, submit, ...before } = props;
   return (
     <Form
       schema={schema}
       act={act}
-      initial={initial}
+      {...before}
       submit={submit}
       effects={({ config }) => (
         <Section title="As its readers see it">
@@ -170,7 +181,7 @@ function Builder(props: {
               rows={2}
               help={null}
             />
-            {initial.is_active !== undefined && <CheckField form={form} name="is_active" label="Active" />}
+            {before.edited && <CheckField form={form} name="is_active" label="Active" />}
             <Rows
               form={config}
               name="fields"

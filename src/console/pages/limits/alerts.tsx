@@ -7,6 +7,7 @@ import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { SelectField, TagsField, TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
@@ -16,7 +17,7 @@ import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { METERS } from "../../ui/sources.ts";
-import { createAlert, deleteAlert, listAlerts, listFeatures, updateAlert } from "./calls.ts";
+import { createAlert, deleteAlert, getAlert, listAlerts, listFeatures, updateAlert } from "./calls.ts";
 
 const KINDS = [
   { value: "usage", label: "usage: units of the billing period" },
@@ -104,7 +105,10 @@ export function AlertsPage() {
           onClose={() => setEditing(undefined)}
           schema="UpdateAlert"
           act="Save"
-          initial={{ name: editing.name, thresholds: editing.thresholds }}
+          edited={edited(editing, {
+            fields: ({ name, thresholds }) => ({ name, thresholds }),
+            read: () => readAnew(getAlert, { id: editing.id }),
+          })}
           submit={(values, key) => write(updateAlert, { ...values, id: editing.id }, { key })}
         >
           {(form) => (

@@ -4,6 +4,7 @@ import type { Nothing } from "../../../core/schema.ts";
 import { get, list, post, put, remove } from "../../api/call.ts";
 
 export const listFeatures = list<typeof Feature>("/features");
+export const getFeature = get<typeof Feature>("/features/:id");
 export const createFeature = post<typeof Feature>("/features");
 export const updateFeature = put<typeof Feature>("/features/:id");
 export const deleteFeature = remove<typeof Nothing>("/features/:id");

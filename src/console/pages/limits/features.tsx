@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { Feature } from "../../../billing/features/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { MeterLink } from "../../ui/named_link.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
@@ -15,7 +16,7 @@ import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
 import { METERS } from "../../ui/sources.ts";
-import { createFeature, deleteFeature, listFeatures, updateFeature } from "./calls.ts";
+import { createFeature, deleteFeature, getFeature, listFeatures, updateFeature } from "./calls.ts";
 
 const KINDS = [
   { value: "limit", label: "limit: so much of what a meter counts" },
@@ -111,7 +112,14 @@ function FeatureDialog({ of, onClose }: { of?: Feature; onClose: () => void }) {
       onClose={onClose}
       schema={of === undefined ? "CreateFeature" : "UpdateFeature"}
       act={of === undefined ? "Add feature" : "Save"}
-      initial={of === undefined ? { kind: "limit" } : { name: of.name, description: of.description }}
+      {...(of === undefined
+        ? { initial: { kind: "limit" } }
+        : {
+            edited: edited(of, {
+              fields: ({ name, description }) => ({ name, description }),
+              read: () => readAnew(getFeature, { id: of.id }),
+            }),
+          })}
       submit={(values, key) =>
         of === undefined
           ? write(createFeature, values, { key })

@@ -31,6 +31,7 @@ export const listConsents = list<typeof Consent>("/lending/:environment/applicat
 
 export const listPrograms = list<typeof LoanProgram>("/lending/:environment/programs");
 export const listInstalments = list<typeof InstalmentRow>("/lending/:environment/programs/:id/instalments");
+export const getProgram = get<typeof LoanProgram>("/lending/:environment/programs/:id");
 export const createProgram = post<typeof LoanProgram>("/lending/:environment/programs");
 export const updateProgram = put<typeof LoanProgram>("/lending/:environment/programs/:id");
 export const deleteProgram = remove<typeof Nothing>("/lending/:environment/programs/:id");

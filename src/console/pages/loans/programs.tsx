@@ -6,6 +6,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { company, may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { count } from "../../text/number.ts";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { TextInput } from "../../ui/explorer/choose.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, Sheet } from "../../ui/dialog.tsx";
@@ -30,6 +31,7 @@ import {
   activateProgram,
   createProgram,
   deleteProgram,
+  getProgram,
   listInstalments,
   listPrograms,
   pauseProgram,
@@ -201,11 +203,14 @@ function ProgramDialog({
       onClose={onClose}
       schema={of === undefined ? "CreateLoanProgram" : "LoanProgramChange"}
       act="Save"
-      initial={
-        of === undefined
-          ? { borrower_type: "individual", rate_type: "flat", currency: company.value.currency }
-          : changeable(of)
-      }
+      {...(of === undefined
+        ? { initial: { borrower_type: "individual", rate_type: "flat", currency: company.value.currency } }
+        : {
+            edited: edited(of, {
+              fields: changeable,
+              read: () => readAnew(getProgram, { environment, id: of.id }),
+            }),
+          })}
       submit={(values, key) =>
         of === undefined
           ? write(createProgram, { ...values, environment }, { key })

@@ -67,7 +67,8 @@ function MeterActs({ of }: { of: Meter }) {
       edit={{
         schema: "UpdateMeter",
         to: updateMeter,
-        initial: { name: of.name, description: of.description },
+        from: METERS.one,
+        values: ({ name, description }) => ({ name, description }),
         note: "What a meter counts by is fixed once a billing model in use or a feature names it.",
         fields: (form) => (
           <>

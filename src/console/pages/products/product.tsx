@@ -92,7 +92,8 @@ function ProductActs({ of }: { of: Product }) {
         act: "Rename",
         schema: "CreateProduct",
         to: updateProduct,
-        initial: { name: of.name },
+        from: PRODUCTS.one,
+        values: ({ name }) => ({ name }),
         fields: (form) => <TextField form={form} name="name" label="Name" />,
       }}
       remove={{

@@ -1,6 +1,7 @@
 import { useAnswer, write } from "../../api/cache.ts";
 import { company, findSession, may } from "../../app/session.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { CheckField, CheckListField, SelectField, TextField } from "../../ui/fields.tsx";
 import { Form, type FormState, within } from "../../ui/form.tsx";
 import { Facts, Page, Section } from "../../ui/page.tsx";
@@ -45,18 +46,20 @@ const CURRENCIES = Intl.supportedValuesOf("currency");
 const choicesOf = (values: readonly string[], current: string) =>
   (values.includes(current) ? values : [current, ...values]).map((value) => ({ value, label: value }));
 
+const companyFields = (of: Static<typeof Company>) => ({
+  name: of.name,
+  timezone: of.timezone,
+  currency: of.currency,
+  if_uncertain: of.if_uncertain ?? "deny",
+  self_service: of.self_service ?? {},
+});
+
 function CompanyForm({ of }: { of: Static<typeof Company> }) {
   return (
     <Form
       schema="UpdateCompany"
       act="Save"
-      initial={{
-        name: of.name,
-        timezone: of.timezone,
-        currency: of.currency,
-        if_uncertain: of.if_uncertain ?? "deny",
-        self_service: of.self_service ?? {},
-      }}
+      edited={edited(of, { fields: companyFields, read: () => readAnew(getCompany) })}
       submit={async (values, key) => {
         await write(updateCompany, values, { key });
         await findSession();

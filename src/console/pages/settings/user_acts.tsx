@@ -4,13 +4,14 @@ import type { UserLink } from "../../../access/user_links/model.ts";
 import type { User } from "../../../access/users/model.ts";
 import { write } from "../../api/cache.ts";
 import { Confirm, Dialog, SecretOnce } from "../../ui/dialog.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { SelectField, TextField } from "../../ui/fields.tsx";
 import { Form, type FormState } from "../../ui/form.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { say } from "../../ui/toast.tsx";
 import { dateTime } from "../../text/time.ts";
 import { CLIENTS } from "../../ui/sources.ts";
-import { createUser, createUserLink, deleteUser, updateUser } from "./calls.ts";
+import { createUser, createUserLink, deleteUser, getUser, updateUser } from "./calls.ts";
 
 export const ROLE_NAMES: Record<User["role"], string> = {
   admin: "Admin",
@@ -75,21 +76,24 @@ const ofRole = ({ client_id, ...values }: Record<string, unknown>) => ({
 });
 
 function EditUser({ user, onClose }: { user: User; onClose: () => void }) {
-  const { id, email, name, role, client_id } = user;
   return (
-    <Dialog title={`Edit ${email}`} onClose={onClose}>
+    <Dialog title={`Edit ${user.email}`} onClose={onClose}>
       <Form
         schema="UserChange"
         act="Save"
-        initial={{ email, name, role, client_id }}
+        edited={edited(user, {
+          fields: ({ email, name, role, client_id }) => ({ email, name, role, client_id }),
+          read: () => readAnew(getUser, { id: user.id }),
+          is_replaced: true,
+        })}
         onCancel={onClose}
         onDone={() => {
           say("Saved");
           onClose();
         }}
-        submit={(values, key) => write(updateUser, { ...ofRole(values), id }, { key })}
+        submit={(values, key) => write(updateUser, { ...ofRole(values), id: user.id }, { key })}
         effects={(values) =>
-          (values.role !== role || values.client_id !== client_id) && (
+          (values.role !== user.role || values.client_id !== user.client_id) && (
             <div class="notice warn" role="status">
               <p>With another role or client, every session and token of this user ends.</p>
             </div>

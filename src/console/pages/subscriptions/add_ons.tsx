@@ -7,6 +7,7 @@ import { number } from "../../text/number.ts";
 import { fieldTime } from "../../text/time.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { DecimalField, TimeField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
 import { Section } from "../../ui/page.tsx";
@@ -16,6 +17,7 @@ import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { ADD_ONS } from "../../ui/sources.ts";
 import { addBooking, changeBooking, listBookings, removeBooking } from "./calls.ts";
+import { Failure } from "../../api/call.ts";
 
 /** The end of a booking as its field has it. */
 const endOf = ({ until }: SubscriptionAddOn) => (until === null ? "" : fieldTime(until));
@@ -114,6 +116,14 @@ export function Bookings({ of }: { of: SubscriptionDetail }) {
   );
 }
 
+/** A booking as it is now. Errors: Failure when there is none any more. */
+async function findBooking({ subscription_id, id }: SubscriptionAddOn): Promise<SubscriptionAddOn> {
+  const bookings = await readAnew(listBookings, { id: subscription_id, limit: 100 });
+  const found = bookings.find((booking) => booking.id === id);
+  if (found === undefined) throw new Failure("This add-on is not booked any more");
+  return found;
+}
+
 function ChangeBooking(props: { of: SubscriptionAddOn; name: string; onClose: () => void }) {
   const { of, name, onClose } = props;
   return (
@@ -122,12 +132,14 @@ function ChangeBooking(props: { of: SubscriptionAddOn; name: string; onClose: ()
       onClose={onClose}
       schema="ChangeSubscriptionAddOn"
       note="As if it had been booked so: bills of closed periods are adjusted. For another quantity from some day on, end this booking then and book anew."
-      initial={{ quantity: of.quantity, until: endOf(of) }}
-      submit={({ until, ...values }, key) => {
-        // Fields have no seconds: an end that was not touched stays as it is.
-        const end = until === endOf(of) ? {} : { until };
-        return write(changeBooking, { ...values, ...end, id: of.subscription_id, bookingId: of.id }, { key });
-      }}
+      // Fields have no seconds: an end that is not touched is not sent, and stays as it is.
+      edited={edited(of, {
+        fields: (booking) => ({ quantity: booking.quantity, until: endOf(booking) }),
+        read: () => findBooking(of),
+      })}
+      submit={(values, key) =>
+        write(changeBooking, { ...values, id: of.subscription_id, bookingId: of.id }, { key })
+      }
     >
       {(form) => (
         <>

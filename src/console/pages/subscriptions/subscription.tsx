@@ -6,6 +6,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { count, number } from "../../text/number.ts";
 import { LastBills } from "../../ui/bills.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { Limits } from "../../ui/limits.tsx";
 import { RunningBill } from "../../ui/running_bill.tsx";
 import { Gauge } from "../../ui/bars.tsx";
@@ -67,7 +68,10 @@ function Rename({ of, onClose }: { of: SubscriptionDetail; onClose: () => void }
       onClose={onClose}
       schema="UpdateSubscription"
       act="Save"
-      initial={{ name: of.name }}
+      edited={edited(of, {
+        fields: ({ name }) => ({ name }),
+        read: () => readAnew(SUBSCRIPTIONS.one, { id: of.id }),
+      })}
       submit={(values, key) => write(updateSubscription, { ...values, id: of.id }, { key })}
     >
       {(form) => <TextField form={form} name="name" label="Name" help={null} />}

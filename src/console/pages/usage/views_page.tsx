@@ -5,6 +5,7 @@ import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
+import { edited, readAnew } from "../../ui/edited.ts";
 import { callsOf, type ExplorerCalls, type Whose } from "../../ui/explorer/calls.ts";
 import { exploredOf } from "../../ui/explorer/question.ts";
 import { mayChange, viewUrl } from "../../ui/explorer/views.tsx";
@@ -125,15 +126,19 @@ function summaryOf({ question }: UsageView): string {
 
 function Renaming(props: { calls: ExplorerCalls; view: UsageView; onClose: () => void }) {
   const { calls, view, onClose } = props;
-  const { id, question, chart } = view;
+  const { id } = view;
   return (
     <FormDialog
       title="Rename or share"
       onClose={onClose}
       schema="UpdateUsageView"
       act="Save"
-      initial={{ name: view.name, shared: view.shared }}
-      submit={(values, key) => write(calls.updateView, { ...values, id, question, chart }, { key })}
+      edited={edited(view, {
+        fields: ({ name, shared, question, chart }) => ({ name, shared, question, chart }),
+        read: () => readAnew(calls.view, { id }),
+        is_replaced: true,
+      })}
+      submit={(values, key) => write(calls.updateView, { ...values, id }, { key })}
     >
       {(form) => (
         <>

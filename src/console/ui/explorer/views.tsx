@@ -4,6 +4,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may, me } from "../../app/session.ts";
 import { Button } from "../button.tsx";
 import { Dialog, useSubmit } from "../dialog.tsx";
+import { readAnew } from "../edited.ts";
 import { CheckField, TextField } from "../fields.tsx";
 import { Form } from "../form.tsx";
 import { Menu, MenuItem } from "../menu.tsx";
@@ -69,8 +70,11 @@ export function SaveButton(props: {
     setOpen(false);
   };
   const again = async (key: string) => {
-    if (view)
-      await write(calls.updateView, { id: view.id, name: view.name, shared: view.shared, ...body }, { key });
+    if (view === undefined) return;
+    const { id } = view;
+    // The whole of it is written: its name as it is now, not as this page has it.
+    const { name, shared } = await readAnew(calls.view, { id });
+    await write(calls.updateView, { id, name, shared, ...body }, { key });
   };
   const { submit, is_busy, failure } = useSubmit(again, done);
   if (!may("views:write")) return null;

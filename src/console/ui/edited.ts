@@ -1,0 +1,44 @@
+import { type Endpoint, Failure, type Input, send } from "../api/call.ts";
+import { refresh } from "../api/cache.ts";
+import { type Conflict, isNothing, type Values } from "./merge.ts";
+
+/** A record that a form edits, as its fields have it. */
+export interface Edited {
+  /** As it was when the form was opened. */
+  initial: Values;
+  /** As it is now: somebody else may have changed it meanwhile. */
+  read: () => Promise<Values>;
+  /** Whether the operation replaces the record: what is left out of the body is cleared. */
+  is_replaced: boolean;
+}
+
+/** What a form edits of a record; `fields` makes its values, `read` asks for the record again. */
+export function edited<T>(
+  of: T,
+  how: { fields: (of: T) => Values; read: () => Promise<T>; is_replaced?: boolean },
+): Edited {
+  const { fields, read, is_replaced = false } = how;
+  return { initial: fields(of), read: async () => fields(await read()), is_replaced };
+}
+
+/** Reads a record past what is shown of it. Errors: Failure. */
+export async function readAnew<T>(from: Endpoint<T>, input: Input = {}): Promise<T> {
+  return (await send(from, input)).data;
+}
+
+/** Says before it is overwritten what somebody else has saved; the page behind shows it. */
+export function overtaken(conflicts: readonly Conflict[]): Failure {
+  refresh();
+  return new Failure("Somebody else has changed the same meanwhile. Save again to put yours in its place", {
+    status: 409,
+    details: conflicts.map(({ path, theirs }) => ({ path, message: `it is ${textOf(theirs)} now` })),
+  });
+}
+
+function textOf(value: unknown): string {
+  if (isNothing(value)) return "empty";
+  if (typeof value === "boolean") return value ? "on" : "off";
+  const texts = [value].flat();
+  const is_text = (one: unknown) => typeof one === "string" || typeof one === "number";
+  return texts.every(is_text) ? texts.map((one) => `“${one}”`).join(", ") : "another";
+}
