@@ -4,7 +4,7 @@ import type { DemoAccount } from "../server/demo_accounts.ts";
 import { Button } from "../ui/button.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
 import { FailureNotice } from "../ui/states.tsx";
-import { say } from "../ui/toast.tsx";
+import { attempt } from "../ui/toast.tsx";
 import { me, signIn } from "./session.ts";
 
 /** As whom one may sign in by a button: the documents of the demo say so, no others. */
@@ -58,12 +58,7 @@ export function DemoBanner() {
       </p>
       <Menu label="Be somebody else" icon="user" text="Be somebody else">
         {others.map((account) => (
-          <MenuItem
-            key={account.email}
-            onSelect={() =>
-              void become(account).catch((error: unknown) => say(failureFrom(error).message, "bad"))
-            }
-          >
+          <MenuItem key={account.email} onSelect={() => attempt(become(account))}>
             {WHO[account.role]}: {account.name}
           </MenuItem>
         ))}

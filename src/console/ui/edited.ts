@@ -35,10 +35,11 @@ export function overtaken(conflicts: readonly Conflict[]): Failure {
   });
 }
 
+const isText = (one: unknown) => typeof one === "string" || typeof one === "number";
+
 function textOf(value: unknown): string {
   if (isNothing(value)) return "empty";
   if (typeof value === "boolean") return value ? "on" : "off";
   const texts = [value].flat();
-  const is_text = (one: unknown) => typeof one === "string" || typeof one === "number";
-  return texts.every(is_text) ? texts.map((one) => `“${one}”`).join(", ") : "another";
+  return texts.every(isText) ? texts.map((one) => `“${one}”`).join(", ") : "another";
 }

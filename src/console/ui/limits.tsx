@@ -15,6 +15,7 @@ import { FormDialog } from "./form.tsx";
 import { Badge, Facts, Section } from "./page.tsx";
 import { Await } from "./states.tsx";
 import { Time } from "./timeline.tsx";
+import { attempt } from "./toast.tsx";
 import { callsByRole, isClient } from "./whose.ts";
 
 const calls = callsByRole({
@@ -114,7 +115,7 @@ function Spending({ id }: { id: number }) {
               <div class="actions">
                 <Button onClick={() => setOpen(true)}>Set spend limit</Button>
                 {own !== null && (
-                  <Button kind="quiet" onClick={() => void write(calls().removeLimit, { id })}>
+                  <Button kind="quiet" onClick={() => attempt(write(calls().removeLimit, { id }))}>
                     Remove
                   </Button>
                 )}

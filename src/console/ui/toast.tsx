@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { failureFrom } from "../api/call.ts";
 import { IconButton } from "./button.tsx";
 
 interface Toast {
@@ -19,6 +20,11 @@ export function say(text: string, tone: Toast["tone"] = "good"): void {
   const id = ++last_id;
   toasts.value = [...toasts.value, { id, text, tone }];
   if (tone === "good") setTimeout(close, SHOWN_MS, id);
+}
+
+/** Does what has neither a page nor a dialog of its own: why it was refused is said, too. */
+export function attempt(work: Promise<unknown>): void {
+  work.catch((error: unknown) => say(failureFrom(error).message, "bad"));
 }
 
 function close(id: number): void {

@@ -15,7 +15,7 @@ import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
 import { type Column, ListTable } from "../../ui/table.tsx";
-import { say } from "../../ui/toast.tsx";
+import { attempt, say } from "../../ui/toast.tsx";
 import {
   createWebhook,
   deleteWebhook,
@@ -71,16 +71,13 @@ export function WebhooksPage() {
     <Menu label={`Acts for ${of.url}`}>
       <MenuItem
         onSelect={() =>
-          void write(testWebhook, { id: of.id }).then(
-            ({ data }) => say(`Test: ${data.status}`),
-            (error: unknown) => say(String(error), "bad"),
-          )
+          attempt(write(testWebhook, { id: of.id }).then(({ data }) => say(`Test: ${data.status}`)))
         }
       >
         Send a test
       </MenuItem>
       <MenuItem onSelect={() => setOpen({ kind: "edit", of })}>Edit</MenuItem>
-      <MenuItem onSelect={() => void switchTo(of, of.status === "active" ? "disabled" : "active")}>
+      <MenuItem onSelect={() => attempt(switchTo(of, of.status === "active" ? "disabled" : "active"))}>
         {of.status === "active" ? "Switch off" : "Switch on"}
       </MenuItem>
       <MenuItem onSelect={() => setOpen({ kind: "rotate", of })}>New secret</MenuItem>

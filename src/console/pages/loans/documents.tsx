@@ -14,6 +14,7 @@ import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listDocuments, rejectDocument, verifyDocument } from "./calls.ts";
+import { attempt } from "../../ui/toast.tsx";
 
 const TONES = { pending_review: "busy", verified: "good", rejected: "bad", superseded: "plain" } as const;
 const REASONS = ["blurry", "expired", "wrong_type", "incomplete", "name_mismatch", "other"].map((value) => ({
@@ -44,7 +45,9 @@ export function Documents({ of }: { of: LoanApplication }) {
       </LinkButton>
       {may("lending:write") && document.status === "pending_review" && (
         <>
-          <Button onClick={() => void write(verifyDocument, { environment, id: document.id })}>Verify</Button>
+          <Button onClick={() => attempt(write(verifyDocument, { environment, id: document.id }))}>
+            Verify
+          </Button>
           <Button kind="danger" onClick={() => setRejecting(document)}>
             Reject
           </Button>

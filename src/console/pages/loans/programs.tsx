@@ -38,6 +38,7 @@ import {
   updateProgram,
 } from "./calls.ts";
 import { Environment, titleIn } from "./environment.tsx";
+import { attempt } from "../../ui/toast.tsx";
 
 const TONES = { draft: "plain", active: "good", paused: "warn", archived: "plain" } as const;
 
@@ -87,9 +88,9 @@ export function ProgramsPage({ params }: PageProps) {
       <MenuItem onSelect={() => setOpen({ kind: "instalments", of })}>Instalments</MenuItem>
       {can_write &&
         (of.status === "active" ? (
-          <MenuItem onSelect={() => void write(pauseProgram, { environment, id: of.id })}>Pause</MenuItem>
+          <MenuItem onSelect={() => attempt(write(pauseProgram, { environment, id: of.id }))}>Pause</MenuItem>
         ) : (
-          <MenuItem onSelect={() => void write(activateProgram, { environment, id: of.id })}>
+          <MenuItem onSelect={() => attempt(write(activateProgram, { environment, id: of.id }))}>
             Activate
           </MenuItem>
         ))}
