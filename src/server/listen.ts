@@ -46,7 +46,7 @@ export async function listen(
   );
   const metrics = listenForMetrics(deps);
   await deps.watch();
-  app.listen({
+  listenForGood(app, {
     port: deps.config.port,
     hostname: deps.config.host,
     // With it a second process would silently share the port, and the databases.
@@ -65,6 +65,17 @@ export async function listen(
       await Promise.all([metrics?.stop(true), control?.stop(LIMITS.drain_ms), stopServing(app)]);
     },
   };
+}
+
+/**
+ * Listens until it is stopped. The framework would stop it when the process has nothing left to do, by a listener that
+ * keeps every app in memory as long as the process.
+ */
+function listenForGood(app: ReturnType<typeof buildApp>, options: Parameters<typeof app.listen>[0]): void {
+  const before = new Set(process.listeners("beforeExit"));
+  app.listen(options);
+  for (const listener of process.listeners("beforeExit"))
+    if (!before.has(listener)) process.removeListener("beforeExit", listener);
 }
 
 /** Answers what is in flight, then cuts off what is still open. */
