@@ -41,6 +41,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
     const serving = await startServing(deps, demo?.accounts);
     life?.begin();
     const { server, first_admin } = serving;
+    void server.prepareConsole();
     const { url, metrics_url } = server;
     const origin = deps.config.public_url ?? url;
     is_started = true;

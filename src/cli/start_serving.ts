@@ -36,7 +36,6 @@ export async function startServing(deps: Deps, demo_accounts: readonly DemoAccou
   }
   removeSentBlocks(deps.config.data_dir);
   const server = await listen(deps, ACTIONS, demo_accounts);
-  void server.prepareConsole();
   const stopJobs = startJobs(deps);
   const stopBackups = startBackups(deps);
   const stopShipping = await startShipping(deps);

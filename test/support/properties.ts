@@ -1,6 +1,14 @@
 /** Set by `bun run check --all`: what takes long is tried at its full size. */
 export const TESTS_ALL = process.env.TEST_ALL === "1";
 
+/** Where random histories begin: those of FUZZ_SEED, in a check those of its commit. */
+export const FUZZ_SEED = Number(process.env.FUZZ_SEED ?? process.env.FAST_CHECK_SEED ?? 1);
+
+/** How many random histories a test lives through: few in every check, `all` with TEST_ALL, FUZZ_ROUNDS when it is set. */
+export function fuzzRounds(few: number, all = 5 * few): number {
+  return Number(process.env.FUZZ_ROUNDS ?? (TESTS_ALL ? all : few));
+}
+
 /** Set in the environment to try every property of money, periods and bills on so many cases. */
 const ASKED = process.env.PROPERTY_CASES;
 

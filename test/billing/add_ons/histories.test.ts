@@ -3,13 +3,13 @@ import { sum } from "../../../src/core/money.ts";
 import { instant, iso } from "../../../src/core/time.ts";
 import type { Json } from "../../support/harness.ts";
 import { type Dice, dice, pick } from "../../support/dice.ts";
+import { FUZZ_SEED, fuzzRounds } from "../../support/properties.ts";
 import { proveEveryBill } from "../../support/prove_bills.ts";
 import { changesOf, changeTo } from "../billing_model_changes/fixtures.ts";
 import { type Company, FLAT, PER_UNIT, useBilling } from "../fixtures.ts";
 
 /** Few in every run; `FUZZ_ROUNDS=500 bun test --timeout 3600000 test/billing/add_ons/histories.test.ts` makes more. */
-const ROUNDS = Number(process.env.FUZZ_ROUNDS ?? 2);
-const SEED = Number(process.env.FUZZ_SEED ?? 1);
+const ROUNDS = fuzzRounds(2);
 const STEPS = 14;
 const BEGUN = "2024-01-01T00:00:00Z";
 const MONTHS = ["2024-01", "2024-02", "2024-03", "2024-04", "2024-05", "2024-06"];
@@ -99,7 +99,7 @@ async function netOf({ api, ...company }: Company, id: number, models: number[],
 
 test("bookings that are learned in any order come to the same lines as those that were known at once", async () => {
   for (let round = 0; round < ROUNDS; round++) {
-    const roll = dice(SEED + round);
+    const roll = dice(FUZZ_SEED + round);
     billing.clock.set("2024-01-20T00:00:00Z");
     const [seller, twin] = [await addSeller(), await addSeller()];
     const events: [string, string][] = [];
@@ -129,7 +129,7 @@ test("bookings that are learned in any order come to the same lines as those tha
     for (const period of MONTHS) await twin.company.run({ period });
 
     const of = (one: Seller) => netOf(one.company, one.id, one.models, one.add_ons);
-    expect(await of(seller), `FUZZ_SEED=${SEED + round}`).toEqual(await of(twin));
+    expect(await of(seller), `FUZZ_SEED=${FUZZ_SEED + round}`).toEqual(await of(twin));
   }
   expect((await proveEveryBill(billing.service.deps)).unproved).toEqual([]);
 });

@@ -4,6 +4,7 @@ import { netByLine } from "../../../src/billing/rating/adjustment.ts";
 import type { BillLine } from "../../../src/billing/rating/bill_line.ts";
 import { type Dice, dice, pick } from "../../support/dice.ts";
 import type { Json } from "../../support/harness.ts";
+import { FUZZ_SEED, fuzzRounds } from "../../support/properties.ts";
 import { applyDueChanges } from "../billing_model_changes/fixtures.ts";
 import { type Company, CREDIT, FLAT, GRADUATED, PER_UNIT, useBilling } from "../fixtures.ts";
 import { previewAndSend } from "./fixtures.ts";
@@ -12,8 +13,7 @@ import { previewAndSend } from "./fixtures.ts";
 // fees, trials, charges by meters and commitments. `FUZZ_ROUNDS=500 bun test --timeout 7200000 test/billing/previews`
 // tries more.
 
-const ROUNDS = Number(process.env.FUZZ_ROUNDS ?? 4);
-const SEED = Number(process.env.FUZZ_SEED ?? 1);
+const ROUNDS = fuzzRounds(2);
 const STEPS = 30;
 const ZONES = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Kuala_Lumpur"];
 
@@ -99,7 +99,7 @@ async function expectBilled(company: Company, id: number): Promise<boolean> {
 test("random histories: a preview is what the request then writes, and what is billed in the end", async () => {
   let billed = 0;
   for (let round = 0; round < ROUNDS; round++) {
-    const roll = dice(SEED + round);
+    const roll = dice(FUZZ_SEED + round);
     billing.clock.set("2024-01-31T10:00:00Z");
     const company = await billing.addCompany({ timezone: pick(roll, ZONES) });
     const meter = { code: "calls", name: "Calls", aggregation: "count" };
@@ -122,7 +122,7 @@ test("random histories: a preview is what the request then writes, and what is b
       }
       for (const id of ids) billed += Number(await expectBilled(company, id));
     } catch (error) {
-      throw new Error(`The history of seed ${SEED + round} does not hold:\n${log.join("\n")}`, {
+      throw new Error(`The history of seed ${FUZZ_SEED + round} does not hold:\n${log.join("\n")}`, {
         cause: error,
       });
     }

@@ -11,7 +11,7 @@ import { periodStartingIn } from "../../../src/core/periods.ts";
 import { decode } from "../../../src/core/validate.ts";
 import { monthsOf } from "../../sim/bill_model.ts";
 import { type Dice, dice, pick } from "../../support/dice.ts";
-import { propertyCases } from "../../support/properties.ts";
+import { FUZZ_SEED, propertyCases } from "../../support/properties.ts";
 import { compareLines } from "../runs/check_records.ts";
 import { type Count, type Counted, dec, linesOfMonth } from "./charge_model.ts";
 import { randomMeter, randomPlan } from "./random_plans.ts";
@@ -21,7 +21,6 @@ import { chargesOf, planOnTheWire, type SoldMeter, type SoldPlan } from "./sold_
 
 const ZONE = "Europe/Berlin";
 const CASES = propertyCases(300).numRuns;
-const SEED = Number(process.env.FUZZ_SEED ?? 1);
 const ADDITIVE = ["count", "sum", "weighted_sum"];
 
 /** What is counted: as text for the program, as a whole number for the model. */
@@ -162,7 +161,7 @@ function rateOne(seed: number): void {
 test(
   "random stretches of random plans are rated as the model does, line by line",
   () => {
-    for (let i = 0; i < CASES; i++) rateOne(SEED * 1_000_003 + i);
+    for (let i = 0; i < CASES; i++) rateOne(FUZZ_SEED * 1_000_003 + i);
     expect(CASES).toBeGreaterThan(0);
   },
   CASES * 100,

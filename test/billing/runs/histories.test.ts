@@ -1,16 +1,15 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { FUZZ_SEED, fuzzRounds } from "../../support/properties.ts";
 import { type BillingFixture, openBillingFixture } from "../fixtures.ts";
 import { AHEAD, type Assortment, METERED, PLAIN } from "./assortments.ts";
 import { liveThrough } from "./histories.ts";
 
-/** Few in every run; `FUZZ_ROUNDS=2000 bun test --timeout 7200000 test/billing/runs/histories.test.ts` makes more. */
-const roundsOr = (few: number) => Number(process.env.FUZZ_ROUNDS ?? few);
-/** Where the seeds begin: another number makes other histories. */
-const SEED = Number(process.env.FUZZ_SEED ?? 1);
+// `FUZZ_ROUNDS=2000 bun test --timeout 7200000 test/billing/runs/histories.test.ts` lives through more.
+
 /** Histories that share a company, its zone and its runs. */
-const TOGETHER = 4;
+const TOGETHER = 2;
 /** After so many a fresh server, so that jobs for all companies stay short. */
-const A_SERVER = 40;
+const A_SERVER = 80;
 
 let billing: BillingFixture;
 
@@ -27,7 +26,7 @@ async function liveThroughAll(rounds: number, assortment: Assortment): Promise<v
       await billing.service.stop();
       billing = await openBillingFixture();
     }
-    const histories = liveThrough(billing, SEED + round, TOGETHER, assortment);
+    const histories = liveThrough(billing, FUZZ_SEED + round, TOGETHER, assortment);
     await histories.catch((error) => void failures.push(error));
     if (failures.length > 2) break;
   }
@@ -36,9 +35,10 @@ async function liveThroughAll(rounds: number, assortment: Assortment): Promise<v
 }
 
 test("random histories bill each period the same as one bill at the end", () =>
-  liveThroughAll(roundsOr(8), PLAIN));
+  liveThroughAll(fuzzRounds(2), PLAIN));
 
 test("so do those with setup fees, trials, fees in advance, add-ons and bills before a month ends", () =>
-  liveThroughAll(roundsOr(4), AHEAD));
+  liveThroughAll(fuzzRounds(2), AHEAD));
 
-test("so do those with charges by meters that do not add up", () => liveThroughAll(roundsOr(4), METERED));
+test("so do those with charges by meters that do not add up", () =>
+  liveThroughAll(fuzzRounds(2), METERED));

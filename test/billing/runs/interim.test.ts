@@ -27,7 +27,6 @@ async function expectProved(company: Company, id: number): Promise<void> {
     const { body } = await company.api("GET", `/billing-records/${record_id}/verify`);
     expect(body.data.differences).toEqual([]);
   }
-  expect((await proveEveryBill(billing.service.deps)).unproved).toEqual([]);
 }
 
 test("usage is billed when it has cost so much; the close bills the rest, with tiers over the whole period", async () => {
@@ -192,4 +191,10 @@ test("a billing profile is the company's own, and says what is wrong with it", a
   const analyst = await company.addUser("analyst");
   expect((await analyst("GET", path)).status).toBe(200);
   expect((await analyst("PUT", path, {})).status).toBe(403);
+});
+
+test("all bills of this file are proved by what happened since", async () => {
+  const { bills, unproved } = await proveEveryBill(billing.service.deps);
+  expect(bills).toBeGreaterThan(10);
+  expect(unproved).toEqual([]);
 });

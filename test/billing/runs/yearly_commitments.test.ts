@@ -42,7 +42,6 @@ async function expectProved(company: Company, id: number): Promise<void> {
     const { body } = await company.api("GET", `/billing-records/${record_id}/verify`);
     expect(body.data.differences).toEqual([]);
   }
-  expect((await proveEveryBill(billing.service.deps)).unproved).toEqual([]);
 }
 
 test("what is under a year's minimum is in its twelfth record, and late usage gives it back", async () => {
@@ -252,4 +251,10 @@ test("a simulation in place of one plan leaves what another owes of the year as 
     reproduces: true,
     difference: "84.00",
   });
+});
+
+test("all bills of this file are proved by what happened since", async () => {
+  const { bills, unproved } = await proveEveryBill(billing.service.deps);
+  expect(bills).toBeGreaterThan(10);
+  expect(unproved).toEqual([]);
 });

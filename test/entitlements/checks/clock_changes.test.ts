@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Json } from "../../support/harness.ts";
 import { dice, pick } from "../../support/dice.ts";
+import { FUZZ_SEED, TESTS_ALL } from "../../support/properties.ts";
 import { type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
 
 // Limits and reservations where the clock changes, and where the company moves to another zone. What is expected is found
@@ -125,14 +126,16 @@ class Life {
   }
 }
 
-/** Zones, and a moment shortly before their clock changes; the last has half an hour of summer. */
-const CHANGES: [timezone: string, around: string][] = [
-  ["Europe/Berlin", "2026-03-29T01:00:00Z"],
-  ["Europe/Berlin", "2026-10-25T01:00:00Z"],
-  ["America/St_Johns", "2026-11-01T04:30:00Z"],
-  ["Africa/Casablanca", "2026-02-15T02:00:00Z"],
-  ["Australia/Lord_Howe", "2026-04-04T15:00:00Z"],
-];
+/** Zones, and a moment shortly before their clock changes; the third has half an hour of summer. */
+const CHANGES = (
+  [
+    ["Europe/Berlin", "2026-03-29T01:00:00Z"],
+    ["Europe/Berlin", "2026-10-25T01:00:00Z"],
+    ["Australia/Lord_Howe", "2026-04-04T15:00:00Z"],
+    ["America/St_Johns", "2026-11-01T04:30:00Z"],
+    ["Africa/Casablanca", "2026-02-15T02:00:00Z"],
+  ] as const
+).slice(0, TESTS_ALL ? 5 : 3);
 
 const companies: LimitedCompany[] = [];
 beforeAll(async () => {
@@ -145,7 +148,7 @@ test.each(CHANGES.map(([timezone, around], i) => [timezone, around, i] as const)
   async (timezone, around, i) => {
     const company = companies[i];
     if (company === undefined) throw new Error("no company");
-    const roll = dice(i + 1);
+    const roll = dice(FUZZ_SEED + i);
     const life = new Life(company, timezone);
     const change_ms = Date.parse(around);
     life.set(change_ms - 4 * 3_600_000);
