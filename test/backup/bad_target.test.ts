@@ -18,9 +18,10 @@ import {
 import { addSubscription } from "../usage/fixtures.ts";
 import { addDocuments, type FullService, openFullService } from "./full_service.ts";
 import { type S3Server, startS3 } from "../support/s3_server.ts";
+import { killRounds } from "../support/properties.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/backup/bad_target.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 1);
+const ROUNDS = killRounds(1);
 const SEED = Number(process.env.KILL_SEED ?? 1);
 
 const url = "s3://bucket/backups";

@@ -20,6 +20,7 @@ import {
   startServer,
 } from "../support/process.ts";
 import { endLockHolders } from "../support/postgres.ts";
+import { killRounds } from "../support/properties.ts";
 
 // A usage store and the database that it belongs to: what is refused when one of them is another, an older or a
 // second one, and what an operator can do then.
@@ -342,7 +343,7 @@ const WRITER = `
   }`;
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/cli/usage_link.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 2);
+const ROUNDS = killRounds(1);
 
 test(
   "whenever one is killed, at its start or at work, the next start is not refused",

@@ -3,9 +3,10 @@ import { chunks } from "../../src/core/chunk.ts";
 import type { Api, Json } from "../support/harness.ts";
 import { makePreparedFolder, serveHere, type ServerProcess, startServer } from "../support/process.ts";
 import { addSubscription } from "../usage/fixtures.ts";
+import { killRounds } from "../support/properties.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test --timeout 3600000 test/entitlements/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 1);
+const ROUNDS = killRounds(1);
 const CALLERS = 6;
 const LIMIT = 1_000_000;
 

@@ -1,9 +1,10 @@
 import { expect, test } from "bun:test";
 import type { Api, Json } from "../support/harness.ts";
 import { makePreparedFolder, type ServerProcess, startServer } from "../support/process.ts";
+import { killRounds } from "../support/properties.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/store/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 2);
+const ROUNDS = killRounds(1);
 /** So many that most commits are shared. */
 const SENDERS = 32;
 

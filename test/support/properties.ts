@@ -9,6 +9,11 @@ export function fuzzRounds(few: number, all = 5 * few): number {
   return Number(process.env.FUZZ_ROUNDS ?? (TESTS_ALL ? all : few));
 }
 
+/** How often a test kills a process: rarely in every check, `all` with TEST_ALL, KILL_ROUNDS when it is set. */
+export function killRounds(few: number, all = 5 * few): number {
+  return Number(process.env.KILL_ROUNDS ?? (TESTS_ALL ? all : few));
+}
+
 /** Set in the environment to try every property of money, periods and bills on so many cases. */
 const ASKED = process.env.PROPERTY_CASES;
 

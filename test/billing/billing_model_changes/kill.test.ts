@@ -3,9 +3,10 @@ import { makePreparedFolder, serveHere, startServer } from "../../support/proces
 import type { Api, Json } from "../../support/harness.ts";
 import { addCatalog, create, flatModel, subscribe } from "../subscriptions/fixtures.ts";
 import { changesOf, changeTo } from "./fixtures.ts";
+import { killRounds } from "../../support/properties.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/billing/billing_model_changes/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 2);
+const ROUNDS = killRounds(1);
 const SUBSCRIPTIONS = 6;
 /** A change takes effect within so long of its instant. */
 const DELAY_MS = 2_000;

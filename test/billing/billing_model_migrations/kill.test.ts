@@ -3,9 +3,10 @@ import { makePreparedFolder, serveHere, startServer } from "../../support/proces
 import type { Api, Json } from "../../support/harness.ts";
 import { changesOf } from "../billing_model_changes/fixtures.ts";
 import { addCatalog, create, flatModel, subscribe } from "../subscriptions/fixtures.ts";
+import { killRounds } from "../../support/properties.ts";
 
 /** `KILL_ROUNDS=100 bun test test/billing/billing_model_migrations/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 1);
+const ROUNDS = killRounds(1);
 const SUBSCRIPTIONS = 40;
 
 async function progressOf(api: Api, id: number): Promise<Json> {

@@ -2,9 +2,10 @@ import { expect, test } from "bun:test";
 import type { Api, Json } from "../../support/harness.ts";
 import { makePreparedFolder, serveHere, startServer } from "../../support/process.ts";
 import { addCatalog, flatModel, subscribe } from "../subscriptions/fixtures.ts";
+import { killRounds } from "../../support/properties.ts";
 
 /** `KILL_ROUNDS=100 bun test test/billing/simulations/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 1);
+const ROUNDS = killRounds(1);
 const SUBSCRIPTIONS = 120;
 const MONTH = "2024-01";
 

@@ -17,10 +17,11 @@ import { mandatePaymentTable } from "../../../src/emandate/payments/tables.ts";
 import { makeCommandFolder, type CommandFolder } from "../../support/process.ts";
 import { PASSWORD, TEST_STORE } from "../../support/harness.ts";
 import { insertMandates } from "../payments/fixtures.ts";
+import { killRounds } from "../../support/properties.ts";
 
 const MANDATES = 2_500;
 /** Few in every run; `KILL_ROUNDS=100 bun test test/emandate/collections/kill.test.ts` makes more of them. */
-const KILLS = Number(process.env.KILL_ROUNDS ?? 2);
+const KILLS = killRounds(1);
 /** On PostgreSQL two work at once. */
 const INSTANCES = TEST_STORE === "postgres" ? 2 : 1;
 

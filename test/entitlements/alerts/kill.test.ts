@@ -2,9 +2,10 @@ import { expect, test } from "bun:test";
 import type { Api, Json } from "../../support/harness.ts";
 import { makePreparedFolder, serveHere, startServer } from "../../support/process.ts";
 import { addSubscription } from "../../usage/fixtures.ts";
+import { killRounds } from "../../support/properties.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test --timeout 3600000 test/entitlements/alerts/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 3);
+const ROUNDS = killRounds(2);
 const EVENT = { external_subscription_id: "limited", usage: 10 };
 
 async function toldOf(api: Api, alert_id: number): Promise<{ firings: number; events: string[] }> {
