@@ -40,5 +40,4 @@ test("random histories bill each period the same as one bill at the end", () =>
 test("so do those with setup fees, trials, fees in advance, add-ons and bills before a month ends", () =>
   liveThroughAll(fuzzRounds(2), AHEAD));
 
-test("so do those with charges by meters that do not add up", () =>
-  liveThroughAll(fuzzRounds(2), METERED));
+test("so do those with charges by meters that do not add up", () => liveThroughAll(fuzzRounds(2), METERED));
