@@ -115,6 +115,16 @@ export function sortedBy<const N extends readonly string[]>(names: N) {
   return Type.Optional(oneOf(words, `one of ${words.join(", ")}`));
 }
 
+/** Records by their ids, in a query. `idListed` of the store reads it. */
+export const idsUpTo = (most: number) =>
+  Type.String({
+    pattern: `^[1-9][0-9]{0,14}(,[1-9][0-9]{0,14}){0,${most - 1}}$`,
+    description: `1 to ${most} ids, with commas between`,
+  });
+
+/** Narrows a list to records that are known by their ids, such as those that another list names. */
+export const idsField = Type.Optional(idsUpTo(SHARED_LIMITS.page_limit));
+
 /** Asks a record's path for what takes more than reading the record. */
 export const WithFigures = Type.Optional(oneOf(["figures"], "figures: with its field `figures`"));
 

@@ -128,6 +128,10 @@ export function idIn(column: AnyColumn, numbers: readonly number[]): SQL {
   return idInList(column, idList(numbers));
 }
 
+/** Whether the number is one of those in a query, such as "7,8"; undefined narrows nothing. */
+export const idListed = (column: AnyColumn, ids: string | undefined): SQL | undefined =>
+  ids === undefined ? undefined : idIn(column, ids.split(",").map(Number));
+
 /** As `idIn`, of numbers as `idList` writes them. */
 export function idInList(column: AnyColumn, list: string | Placeholder): SQL {
   return is(column, SQLiteColumn)

@@ -56,6 +56,31 @@ describeInBrowser("lists", () => {
     expectNoTrouble(troubles);
     await page.close();
   });
+
+  test("ask for the names of all that they show at once", async () => {
+    const client_ids = await Promise.all(
+      ["Ann", "Ben"].map(async (name) => {
+        const client_id: number = (await service.api("POST", "/clients", { name })).body.data.id;
+        const user = { email: `${name}@example.com`, password: PASSWORD, role: "client", client_id };
+        await service.api("POST", "/users", user);
+        return client_id;
+      }),
+    );
+    const asked: string[] = [];
+    const { page, troubles } = await browser.openAs(service.admin_email, "/console/settings/users", {
+      prepare: async (opened) => {
+        opened.on("request", (request) => asked.push(request.url()));
+      },
+    });
+    for (const name of ["Ann", "Ben"]) await page.getByRole("link", { name, exact: true }).waitFor();
+    const ids = asked
+      .filter((url) => url.includes("/clients"))
+      .map((url) => new URL(url).searchParams.get("ids")?.split(",").map(Number) ?? []);
+    expect(ids).toHaveLength(1);
+    expect(ids[0]).toEqual(expect.arrayContaining(client_ids));
+    expectNoTrouble(troubles);
+    await page.close();
+  });
 });
 
 describeInBrowser("records", () => {

@@ -119,6 +119,19 @@ async function expectSorted(api: Api, path: string, names: readonly string[]): P
   return all;
 }
 
+/** Expects a list to find its records by their ids, of its own company alone. */
+async function expectFoundByIds(api: Api, elsewhere: Api, path: string): Promise<void> {
+  const [first, , third] = await sorted(api, path, "id");
+  const ids = [third.id, first.id, 900_000_000_000_000].join(",");
+  const found = (await api("GET", `${path}?ids=${ids}&sort=id`)).body.data;
+  expect([path, found]).toEqual([path, [first, third]]);
+  const { body } = await elsewhere("GET", `${path}?ids=${first.id},${third.id}`);
+  expect([path, body.data]).toEqual([path, []]);
+  const refused = await api("GET", `${path}?ids=${first.id},,2`);
+  const message = "must be 1 to 200 ids, with commas between";
+  expect([refused.status, refused.body.details]).toEqual([422, [{ path: "/ids", message }]]);
+}
+
 /** A company with rows in the lists of what was done, which are in no order of their fields. */
 async function fillWork(): Promise<{ api: Api; lists: Record<string, string[]> }> {
   fixture.clock.set("2026-03-01T00:00:00Z");
@@ -279,6 +292,9 @@ describe("sort", () => {
       const all = await expectSorted(api, path, names);
       expect(all.length).toBeGreaterThanOrEqual(5);
     }
+    const { api: elsewhere } = await fixture.addCompany();
+    for (const path of ["/clients", "/billing-models", "/meters", "/subscriptions", "/emandate/mandates"])
+      await expectFoundByIds(api, elsewhere, path);
   });
 
   test("orders what is kept of what was done, and what is told of it", async () => {

@@ -1,7 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, strict, sortedBy } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  idsField,
+  Name,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  sortedBy,
+  strict,
+} from "../../core/schema.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
 import { DecimalInput, DecimalText, nullableDecimal } from "../decimals.ts";
 import { Entitlement, EntitlementInput } from "../features/entitlement_model.ts";
@@ -151,6 +162,7 @@ const optionalPricing = {
 };
 
 export const ListBillingModels = strict({
+  ids: idsField,
   search: Type.Optional(Search),
   plan_code: Type.Optional(Code),
   currency: Type.Optional(Currency),

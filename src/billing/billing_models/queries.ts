@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { isZero } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { containing, filterOnly, idIn } from "../../store/expressions.ts";
+import { containing, filterOnly, idIn, idListed } from "../../store/expressions.ts";
 import { exactlyOne } from "../../store/exactly_one.ts";
 import { columnsOf, findRow, listRows, matching, orderOf } from "../../store/list_rows.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -52,11 +52,11 @@ export function toBillingModel({
 /** Active billing models by id, and how many there are in all. */
 export async function listBillingModels(
   tx: ReadTx,
-  { search, sort, ...filter }: Omit<ListBillingModels, "page" | "limit">,
+  { ids, search, sort, ...filter }: Omit<ListBillingModels, "page" | "limit">,
   slice: Slice,
 ): Promise<{ rows: BillingModel[]; total: number }> {
   const t = tx.q.use(billingModelTable);
-  const where = and(inScope(tx), containing(t.name, search), matching(t, filter));
+  const where = and(inScope(tx), idListed(t.id, ids), containing(t.name, search), matching(t, filter));
   const options = { columns: billingModelColumns(tx.q), where, order: orderOf(t, sort), slice };
   const { rows, total } = await listRows(tx.q, t, options);
   return { rows: rows.map(toBillingModel), total };

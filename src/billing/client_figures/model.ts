@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, nullable, oneOf, strict } from "../../core/schema.ts";
+import { At, Id, idsUpTo, nullable, oneOf, strict } from "../../core/schema.ts";
 import { LIMITS } from "../limits.ts";
 import { RECORD_KINDS } from "../rating/record_kinds.ts";
 
@@ -48,8 +48,5 @@ export const ClientFigures = Type.Object(
 export type ClientFigures = Static<typeof ClientFigures>;
 
 export const ListClientFigures = strict({
-  ids: Type.String({
-    pattern: `^[1-9][0-9]{0,14}(,[1-9][0-9]{0,14}){0,${LIMITS.client_figures - 1}}$`,
-    description: `1 to ${LIMITS.client_figures} ids of clients, with commas between`,
-  }),
+  ids: idsUpTo(LIMITS.client_figures),
 });

@@ -4,14 +4,15 @@ import { InstantText } from "../../core/instants.ts";
 import {
   At,
   Id,
+  idsField,
   Name,
   nullable,
   oneOf,
   pageFields,
   Search,
+  sortedBy,
   strict,
   textUpTo,
-  sortedBy,
 } from "../../core/schema.ts";
 import { AGGREGATIONS } from "../../usage_store/meter.ts";
 import { DecimalInput, DecimalText } from "../decimals.ts";
@@ -108,6 +109,7 @@ export const MeterTermsInput = strict({ aggregation: oneOf(AGGREGATIONS), ...ter
 export type MeterTermsInput = Static<typeof MeterTermsInput>;
 
 export const ListMeters = strict({
+  ids: idsField,
   search: Type.Optional(Search),
   sort: sortedBy(["id", "name", "code", "created_at"]),
   ...pageFields,

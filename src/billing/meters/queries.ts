@@ -2,7 +2,7 @@ import { and, eq, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { containing, filterOnly, idIn } from "../../store/expressions.ts";
+import { containing, filterOnly, idIn, idListed } from "../../store/expressions.ts";
 import { insertRow } from "../../store/insert_rows.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { columnsOf, listRows, orderOf } from "../../store/list_rows.ts";
@@ -19,9 +19,13 @@ const meterColumns = (q: Reads) => columnsOf(q.use(meterTable), Meter);
 type MeterFields = Counting & Pick<Meter, "name" | "description">;
 
 /** Meters by id, and how many there are in all. */
-export function listMeters(tx: ReadTx, { search, sort }: { search?: string; sort?: string }, slice: Slice) {
+export function listMeters(
+  tx: ReadTx,
+  { ids, search, sort }: { ids?: string; search?: string; sort?: string },
+  slice: Slice,
+) {
   const t = tx.q.use(meterTable);
-  const where = and(inScope(tx), containing(t.name, search));
+  const where = and(inScope(tx), idListed(t.id, ids), containing(t.name, search));
   return listRows(tx.q, t, { columns: meterColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 

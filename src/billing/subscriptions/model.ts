@@ -1,7 +1,18 @@
 import { FormatRegistry, type Static, Type } from "@sinclair/typebox";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { InstantText } from "../../core/instants.ts";
-import { At, Id, Name, nullable, oneOf, pageFields, Search, sortedBy, strict } from "../../core/schema.ts";
+import {
+  At,
+  Id,
+  idsField,
+  Name,
+  nullable,
+  oneOf,
+  pageFields,
+  Search,
+  sortedBy,
+  strict,
+} from "../../core/schema.ts";
 
 import { TrialDays } from "../billing_models/fee_terms.ts";
 
@@ -48,6 +59,7 @@ export const ExternalId = Type.String({
 });
 
 export const ListSubscriptions = strict({
+  ids: idsField,
   client_id: Type.Optional(Id),
   product_id: Type.Optional(Id),
   status: Type.Optional(oneOf(SUBSCRIPTION_STATUSES)),

@@ -3,7 +3,7 @@ import type { Slice } from "../../core/pagination.ts";
 import { iso, type IsoInstant } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow } from "../../store/insert_rows.ts";
-import { containing, filterOnly, idIn } from "../../store/expressions.ts";
+import { containing, filterOnly, idIn, idListed } from "../../store/expressions.ts";
 import { columnsOf, findRow, listRows, matching, orderOf, rowsById } from "../../store/list_rows.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { oncePerDialect } from "../../store/once_per_dialect.ts";
@@ -23,6 +23,8 @@ import { subscriptionTable } from "./tables.ts";
 
 /** A filter of subscriptions; every field given narrows further. */
 export interface SubscriptionFilter {
+  /** Such as "7,8". */
+  ids?: string;
   client_id?: number;
   product_id?: number;
   billing_model_id?: number;
@@ -213,9 +215,10 @@ function toDetail(
   return { ...withStatus(row, now), billing_model: toBillingModel(row.billing_model) };
 }
 
-function matches(tx: ReadTx, { status, search, ...equal }: SubscriptionFilter): SQL | undefined {
+function matches(tx: ReadTx, { ids, status, search, ...equal }: SubscriptionFilter): SQL | undefined {
   const t = tx.q.use(subscriptionTable);
   return and(
+    idListed(t.id, ids),
     matching(t, equal),
     status === undefined ? undefined : hasStatus(tx, status),
     or(containing(t.name, search), containing(t.external_subscription_id, search)),

@@ -130,8 +130,12 @@ function leave(entry: Entry): void {
   entry.state.value = { answer, failure: undefined, is_loading: answer === undefined };
 }
 
+/** How often something was written: what is kept elsewhere is asked again when it changes. */
+export const writes = signal(0);
+
 /** Asks everything that is shown again, and forgets the rest: something was written. */
 export function refresh(): void {
+  writes.value++;
   for (const [key, entry] of entries) {
     if (entry.shown > 0) entry.ask();
     else entries.delete(key);

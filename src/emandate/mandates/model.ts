@@ -7,13 +7,14 @@ import {
   Day,
   Email,
   Id,
+  idsField,
   nullable,
   oneOf,
   pageFieldsUpTo,
   Search,
+  sortedBy,
   strict,
   trimmedText,
-  sortedBy,
 } from "../../core/schema.ts";
 import { CustomerName } from "../customers/model.ts";
 import { Amount, AmountAnswer, FREQUENCY_MODES } from "../products/model.ts";
@@ -169,6 +170,7 @@ export const AmendmentPreview = Type.Object(
 );
 
 export const ListMandates = strict({
+  ids: idsField,
   status: Type.Optional(oneOf(MANDATE_STATUSES)),
   customer_id: Type.Optional(Id),
   product_id: Type.Optional(Id),

@@ -6,7 +6,7 @@ import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
 import { insertRow, insertRows } from "../../store/insert_rows.ts";
 import { columnsOf, findRow, matching, orderOf } from "../../store/list_rows.ts";
-import { companyOwned, containing } from "../../store/expressions.ts";
+import { companyOwned, containing, idListed } from "../../store/expressions.ts";
 import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { countRows, selectRows } from "../../store/select_rows.ts";
 import { emandateCustomerTable } from "../customers/tables.ts";
@@ -23,6 +23,8 @@ export type StoredMandate = ReturnType<typeof mandateTable>["$inferSelect"];
 /** A filter for mandates; each field given narrows further. */
 export interface MandateFilter {
   id?: number;
+  /** Such as "7,8". */
+  ids?: string;
   status?: MandateStatus;
   customer_id?: number;
   product_id?: number;
@@ -83,12 +85,13 @@ export async function findStoredMandate(
 
 function selected(
   { q, scope }: ReadTx,
-  { search, product_id: emandate_product_id, ...rest }: MandateFilter,
+  { ids, search, product_id: emandate_product_id, ...rest }: MandateFilter,
 ): SQL | undefined {
   const t = q.use(mandateTable);
   const customers = q.use(emandateCustomerTable);
   return and(
     companyOwned(t, scope),
+    idListed(t.id, ids),
     matching(t, { ...rest, emandate_product_id }),
     or(
       containing(customers.name, search),

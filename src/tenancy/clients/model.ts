@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { At, Id, Name, pageFields, Search, sortedBy, strict } from "../../core/schema.ts";
+import { At, Id, idsField, Name, pageFields, Search, sortedBy, strict } from "../../core/schema.ts";
 
 export const Client = Type.Object(
   { id: Id, name: Type.String(), company_id: Id, created_at: At, updated_at: At },
@@ -8,6 +8,7 @@ export const Client = Type.Object(
 export type Client = Static<typeof Client>;
 
 export const ListClients = strict({
+  ids: idsField,
   search: Type.Optional(Search),
   sort: sortedBy(["id", "name", "created_at"]),
   ...pageFields,

@@ -2,7 +2,7 @@ import { and, eq, isNull, type SQL, sql } from "drizzle-orm";
 import type { Slice } from "../../core/pagination.ts";
 import { iso } from "../../core/time.ts";
 import { stamped } from "../../store/columns.ts";
-import { containing } from "../../store/expressions.ts";
+import { containing, idListed } from "../../store/expressions.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { columnsOf, listRows, orderOf } from "../../store/list_rows.ts";
 import { insertRow } from "../../store/insert_rows.ts";
@@ -14,9 +14,13 @@ import { clientTable } from "./tables.ts";
 export const clientColumns = (q: Reads) => columnsOf(q.use(clientTable), Client);
 
 /** Clients by id, and how many there are in all. */
-export function listClients(tx: ReadTx, { search, sort }: { search?: string; sort?: string }, slice: Slice) {
+export function listClients(
+  tx: ReadTx,
+  { ids, search, sort }: { ids?: string; search?: string; sort?: string },
+  slice: Slice,
+) {
   const t = tx.q.use(clientTable);
-  const where = and(inScope(tx), containing(t.name, search));
+  const where = and(inScope(tx), idListed(t.id, ids), containing(t.name, search));
   return listRows(tx.q, t, { columns: clientColumns(tx.q), where, order: orderOf(t, sort), slice });
 }
 

@@ -11,7 +11,7 @@ import { get, list, post, put, remove } from "../../api/call.ts";
 import { MANDATES } from "../../ui/named_link.tsx";
 import type { Source } from "../../ui/picker.tsx";
 
-export const listMandates = list<typeof Mandate>("/emandate/mandates");
+export const listMandates = MANDATES.from;
 export const getMandate = MANDATES.one;
 export const createMandate = post<typeof Mandate>("/emandate/mandates");
 export const authorizeMandate = post<typeof Mandate>("/emandate/mandates/:id/authorize");
