@@ -251,7 +251,7 @@ export function erasureCases({ store, company }: Subject): void {
           expect(await store().check(company_id, TIMEOUT_MS)).toMatchObject({ different: 0 });
         },
       ),
-      propertyCases(6),
+      propertyCases(2, 30),
     );
   });
 }

@@ -82,7 +82,7 @@ export function exportCases({ store, company }: Subject): void {
         if (order === undefined) expect(file.toSorted(byId)).toEqual(expected.toSorted(byId));
         else expect(file).toEqual(expected);
       }),
-      propertyCases(30),
+      propertyCases(10, 150),
     );
   });
 

@@ -244,7 +244,7 @@ export function meterCases({ store, company }: Subject): void {
         await store().erase(query.company_id, ids, keep);
         expect(await measure(query)).toEqual(found);
       }),
-      propertyCases(8),
+      propertyCases(3, 40),
     );
   });
 }

@@ -37,7 +37,7 @@ export function newestCases({ store, company }: Subject): void {
           await expectPages(company_id, events, wanted);
         }
       }),
-      propertyCases(4),
+      propertyCases(2, 20),
     );
   });
 

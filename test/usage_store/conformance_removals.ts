@@ -198,7 +198,7 @@ export function removalCases({ store, company }: Subject): void {
           expect(await store().check(company_id, TIMEOUT_MS)).toMatchObject({ different: 0 });
         },
       ),
-      propertyCases(8),
+      propertyCases(3, 40),
     );
   });
 }

@@ -76,7 +76,7 @@ export function runningTotalsCases({ store, company }: Subject): void {
           for (const watched of [...early, ...late]) watched.close();
         },
       ),
-      propertyCases(4),
+      propertyCases(2, 20),
     );
   });
 

@@ -10,11 +10,11 @@ import { propertyCases } from "../support/properties.ts";
 import { HOUR_MS } from "../../src/usage_store/time_buckets.ts";
 import { failure, NOW_MS, TIMEOUT_MS } from "./fixtures.ts";
 
+const options = { timeout_ms: TIMEOUT_MS };
 const WHOLE = { group_by: [], measure: "units", top: 8, max_key_length: 500 } as const;
 
 export function seriesCases(subject: Subject): void {
   const { store, company } = subject;
-  const options = { timeout_ms: TIMEOUT_MS };
 
   test("series() and seriesFrames() answer as the plain model does", async () => {
     const filter = fc.oneof(anyFilter, fc.constant({}), fc.record({ subscription_ids: fc.constant([1, 2]) }));
@@ -38,7 +38,7 @@ export function seriesCases(subject: Subject): void {
           await holdFrames(query, events);
         }
       }),
-      propertyCases(6),
+      propertyCases(2, 30),
     );
   });
 
@@ -63,22 +63,6 @@ export function seriesCases(subject: Subject): void {
     expect(starts).toEqual(starts.toSorted((a, b) => b - a));
     expect(frames.at(-1)?.from_ms).toBe(query.edges[0]);
   }
-
-  const numbers = [
-    1e15, 123456789012345680, 0.1, 1e-6, 1.5e-7, -2.5e22, 1e16, 5e-324, 1.7976931348623157e308,
-  ];
-  const valued: [object: Record<string, unknown>, key: string, group: string | null][] = [
-    ...METADATA_GROUPS,
-    ...numbers.map((a): [Record<string, unknown>, string, string] => [{ a }, "a", JSON.stringify(a)]),
-  ];
-  const ofValue = companiesOf(subject, valued, ([object]) => [modelEvent({ object })]);
-  test("series() groups by metadata as filters take it", async () => {
-    for (const [i, [, key, group]] of valued.entries()) {
-      const query = { ...WHOLE, edges: [0, NOW_MS], company_id: ofValue(i), max_key_length: 10 };
-      const { groups } = await store().series({ ...query, group_by: [{ by: "metadata", key }] }, options);
-      expect(groups.map(({ keys }) => keys)).toEqual([[group]]);
-    }
-  });
 
   test("series() of no events has no buckets, however few there are", async () => {
     const company_id = await company([modelEvent()]);
@@ -135,7 +119,7 @@ export function seriesCases(subject: Subject): void {
           }
         }
       }),
-      propertyCases(4),
+      propertyCases(2, 20),
     );
   });
 
@@ -175,5 +159,26 @@ export function seriesCases(subject: Subject): void {
     controller.abort(reason);
     expect(new Set(await Promise.all(asked))).toEqual(new Set([reason]));
     expect((await store().series(query, options)).total.events).toBe(1);
+  });
+}
+
+/** A table of metadata, as groups of a series. */
+export function seriesMetadataCases(subject: Subject): void {
+  const numbers = [
+    1e15, 123456789012345680, 0.1, 1e-6, 1.5e-7, -2.5e22, 1e16, 5e-324, 1.7976931348623157e308,
+  ];
+  const valued: [object: Record<string, unknown>, key: string, group: string | null][] = [
+    ...METADATA_GROUPS,
+    ...numbers.map((a): [Record<string, unknown>, string, string] => [{ a }, "a", JSON.stringify(a)]),
+  ];
+  const ofValue = companiesOf(subject, valued, ([object]) => [modelEvent({ object })]);
+  test("series() groups by metadata as filters take it", async () => {
+    for (const [i, [, key, group]] of valued.entries()) {
+      const query = { ...WHOLE, edges: [0, NOW_MS], company_id: ofValue(i), max_key_length: 10 };
+      const { groups } = await subject
+        .store()
+        .series({ ...query, group_by: [{ by: "metadata", key }] }, options);
+      expect(groups.map(({ keys }) => keys)).toEqual([[group]]);
+    }
   });
 }

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import type { UsageStore } from "../../../src/usage_store/port.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { usageStoreConformance } from "../conformance.ts";
 import { EAGER } from "./eager_limits.ts";
 
@@ -13,7 +14,7 @@ afterAll(() => rm(folder, { recursive: true }));
 let files = 0;
 const newPath = (): string => join(folder, `${++files}.duckdb`);
 
-usageStoreConformance("the DuckDB usage store, all compacted", async () => {
+async function openCompacted(): Promise<UsageStore> {
   const compaction_limits = { ...EAGER, hot_rows: 1_000_000 };
   const store = await openDuckDb({ path: newPath(), compaction: compaction_limits, few_events: 0 });
   let compaction: Promise<void> | undefined;
@@ -59,4 +60,6 @@ usageStoreConformance("the DuckDB usage store, all compacted", async () => {
     ping: (...call) => store.ping(...call),
     close: () => store.close(),
   };
-});
+}
+
+usageStoreConformance("the DuckDB usage store, all compacted", openCompacted, { values: TESTS_ALL });

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { usageStoreConformance } from "../conformance.ts";
 import { EAGER } from "./eager_limits.ts";
 
@@ -12,6 +13,8 @@ afterAll(() => rm(folder, { recursive: true }));
 let files = 0;
 const newPath = (): string => join(folder, `${++files}.duckdb`);
 
-usageStoreConformance("the DuckDB usage store, compacting all the time", () =>
-  openDuckDb({ path: newPath(), compaction: EAGER, few_events: 0 }),
+usageStoreConformance(
+  "the DuckDB usage store, compacting all the time",
+  () => openDuckDb({ path: newPath(), compaction: EAGER, few_events: 0 }),
+  { values: TESTS_ALL },
 );
