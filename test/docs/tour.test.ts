@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { makeCommandFolder, startServer } from "../support/process.ts";
 import { PASSWORD, TEST_STORE } from "../support/harness.ts";
+import { TESTS_ALL } from "../support/properties.ts";
 import { type Block, blocksOf, openTerminal, patternOf } from "../support/terminal.ts";
 
 // The README's tour and docs/tour.md, which goes on from it, pasted block by block into bash and zsh, against a real
@@ -24,8 +25,10 @@ for (const shell of ["bash", "zsh"]) {
   if (lacks) console.log(`skipped: the tour in ${shell}: there is no ${lacks}`);
   // PostgreSQL keeps the members of a line in another order than the page shows them in.
   const is_other = TEST_STORE !== "sqlite";
+  // One shell is enough for most checks.
+  const is_left_out = shell === "zsh" && !TESTS_ALL;
 
-  test.skipIf(lacks !== undefined || is_other)(
+  test.skipIf(lacks !== undefined || is_other || is_left_out)(
     `the tours of the README and docs/tour.md work as they are pasted into ${shell}`,
     async () => {
       const place = await makeCommandFolder();

@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
 import type { Api, Json } from "../../support/harness.ts";
 import { makePreparedFolder, serveHere, startServer } from "../../support/process.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { addSubscription, search } from "../fixtures.ts";
 
 /** Few in every run; `KILL_ROUNDS=100 bun test test/usage/erasures/kill.test.ts` makes more of them. */
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? 1);
-const EVENTS = 30_000;
+const EVENTS = TESTS_ALL ? 30_000 : 12_000;
 const BATCH = 1_000;
 
 const countOf = async (api: Api, metadata: Json): Promise<number> =>

@@ -241,12 +241,12 @@ describe("what is refused", () => {
 
   test("few bytes that unpack to very many", async () => {
     const bombs = [
-      // One text of 100 MB in a dictionary, that many rows share.
+      // One text of 30 MB in a dictionary, that many rows share.
       `SELECT '1' AS id, 'one' AS external_subscription_id, '1' AS timestamp, '1' AS usage,
-        repeat('x', 100000000) AS metadata FROM range(3)`,
+        repeat('x', 30000000) AS metadata FROM range(3)`,
       // Many rows of long texts.
       `SELECT '1' AS id, 'one' AS external_subscription_id, '1' AS timestamp, '1' AS usage,
-        repeat('x', 100000) AS metadata FROM range(20000)`,
+        repeat('x', 100000) AS metadata FROM range(6000)`,
     ];
     for (const sql of bombs) {
       const block = await parquet(sql, ", COMPRESSION zstd");

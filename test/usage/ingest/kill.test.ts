@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import type { Api } from "../../support/harness.ts";
 import { makePreparedFolder, serveHere, type ServerProcess, startServer } from "../../support/process.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { addSubscription, search } from "../fixtures.ts";
 
-/** Few in every run; `KILL_ROUNDS=100 bun test test/usage/ingest/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 2);
+/** One in every run; `KILL_ROUNDS=100 bun test test/usage/ingest/kill.test.ts` makes more of them. */
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? (TESTS_ALL ? 3 : 1));
 const SENDERS = 8;
 const BATCH = 20;
 

@@ -4,10 +4,11 @@ import { makePreparedFolder, startServer } from "../../support/process.ts";
 import type { Api } from "../../support/harness.ts";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { batchId, HOURS, readBatches, UNIQUE } from "../../usage_store/duckdb/memory_shortage.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { addSubscription } from "../fixtures.ts";
 
-/** Few in every run; `SHORTAGE_ROUNDS=20 bun test test/usage/ingest/memory_shortage.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 2);
+/** One in every run; `SHORTAGE_ROUNDS=20 bun test test/usage/ingest/memory_shortage.test.ts` makes more of them. */
+const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? (TESTS_ALL ? 3 : 1));
 /** A round lasts so long at least, and until so many of its batches were answered. */
 const ROUND_MS = 2_000;
 const ROUND_BATCHES = 4;

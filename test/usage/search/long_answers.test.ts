@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { call } from "../../../src/app/operation.ts";
 import type { Actor } from "../../../src/core/access.ts";
+import { usageReaders } from "../../../src/server/open_usage.ts";
 import { LIMITS } from "../../../src/usage/limits.ts";
 import { searchUsage } from "../../../src/usage/search/service.ts";
 import { canonicalJson } from "../../../src/usage_store/metadata.ts";
@@ -16,7 +17,7 @@ const AT = 1_760_000_000_000;
 const PATH = "/api/v1/usage/search";
 const BY_NAME = { aggregate: true, group_by: "metadata:name" } as const;
 /** More than the readers of all companies together. */
-const MANY = 12;
+const MANY = usageReaders() + 2;
 
 const service = useService();
 let other: Tenant;

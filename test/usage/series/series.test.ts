@@ -212,7 +212,7 @@ test("a series is what a loop over all events finds, as JSON and as lines", asyn
       const lines = await linesOf(body);
       expect(lines.at(-1)).toMatchObject({ data, is_last: true, read_from: data.from });
     }),
-    propertyCases(40),
+    propertyCases(12, 200),
   );
 });
 

@@ -141,8 +141,9 @@ describe("an export that does not end well", () => {
 
     const own_path = join(folder, "own.duckdb");
     const own = await openDuckDb({ path: own_path });
-    await own.append(1, MANY, NOW_MS);
-    await own.append(2, MANY, NOW_MS);
+    const some = MANY.slice(0, 2_000);
+    await own.append(1, some, NOW_MS);
+    await own.append(2, some, NOW_MS);
     const running = (["csv", "parquet"] as const).map((format, i) => {
       const begun = Promise.withResolvers<void>();
       const write = () => {

@@ -383,7 +383,7 @@ test("a filter by one metadata key is answered by its sums, as the plain model a
         const groups = await store.aggregate(wanted, TIMEOUT_MS);
         expect(sortedGroups(groups)).toEqual(sortedGroups(modelGroups(matching(events, wanted), wanted)));
       }),
-      propertyCases(15),
+      propertyCases(5, 75),
     );
   await hold();
   events.push(...newEvents(60, 3, objectOf));

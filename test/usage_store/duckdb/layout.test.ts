@@ -1,6 +1,6 @@
-import { afterAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { mkdtemp, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { copyFile, mkdtemp, open, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../../../src/usage_store/duckdb/engine/database.ts";
@@ -87,7 +87,7 @@ test("what was stored up to a number stays the same, whatever happens to the sto
     },
   ];
   try {
-    for (let round = 0; round < 24; round++) {
+    for (let round = 0; round < 16; round++) {
       await store.append(1, newEvents(5), NOW_MS - round);
       const last_seq = await store.lastSeq(1, TIMEOUT_MS);
       known.push({ last_seq, totals: await totals(last_seq), events: 5 * (round + 1) });
@@ -256,7 +256,7 @@ describe("the sums by hour", () => {
 describe("the snapshot of the index", () => {
   const OFTEN = { ...SMALL, snapshot_rows: 100 };
 
-  async function filled(path: string): Promise<ReturnType<typeof newEvents>> {
+  async function fill(path: string): Promise<ReturnType<typeof newEvents>> {
     const store = await openDuckDb({ path, compaction: OFTEN });
     const events = newEvents(3_000);
     // Some while the snapshot is written, some after.
@@ -269,36 +269,47 @@ describe("the snapshot of the index", () => {
     return events;
   }
 
+  const original = newPath();
+  let events: ReturnType<typeof newEvents>;
+  beforeAll(async () => {
+    events = await fill(original);
+  });
+
+  /** The path of a copy of the filled store. */
+  async function copied(): Promise<string> {
+    const path = newPath();
+    for (const part of ["", ".ids"]) await copyFile(original + part, path + part);
+    return path;
+  }
+
   /** Opens again; answers what was told of the snapshot, having seen that every event is known. */
-  async function reopened(path: string, events: ReturnType<typeof newEvents>): Promise<string[]> {
+  async function reopened(path: string, stored = events): Promise<string[]> {
     const failures: string[] = [];
     const on_failure = (error: unknown) => failures.push(String((error as Error).cause));
     const store = await openDuckDb({ path, on_failure });
-    expect(await store.append(1, events, NOW_MS)).toEqual({ accepted: 0, duplicates: 3_000 });
+    expect(await store.append(1, stored, NOW_MS)).toEqual({ accepted: 0, duplicates: 3_000 });
     expect(await store.append(1, newEvents(3), NOW_MS)).toEqual({ accepted: 3, duplicates: 0 });
     await store.close();
     return failures;
   }
 
   test("is read at the next opening, with the events since", async () => {
-    const path = newPath();
-    const events = await filled(path);
-    expect(existsSync(`${path}.ids`)).toBe(true);
-    expect(await reopened(path, events)).toEqual([]);
+    expect(existsSync(`${original}.ids`)).toBe(true);
+    expect(await reopened(await copied())).toEqual([]);
   });
 
   test("is written after an opening that found many events without it", async () => {
     const path = newPath();
     const store = await openDuckDb({ path, compaction: SMALL });
-    const events = newEvents(3_000);
-    await store.append(1, events, NOW_MS);
+    const stored = newEvents(3_000);
+    await store.append(1, stored, NOW_MS);
     await store.close();
     expect(existsSync(`${path}.ids`)).toBe(false);
     const opened = await openDuckDb({ path, compaction: OFTEN });
     expect(await count(opened)).toBe(3_000);
     while (!existsSync(`${path}.ids`)) await Bun.sleep(5);
     await opened.close();
-    expect(await reopened(path, events)).toEqual([]);
+    expect(await reopened(path, stored)).toEqual([]);
   });
 
   test.each<[string, (path: string) => Promise<void>, string | undefined]>([
@@ -309,10 +320,9 @@ describe("the snapshot of the index", () => {
     ["other things in it", (path) => writeFile(path, "not a snapshot, but long enough"), "damaged|cut off"],
     ["no file at all", (path) => rm(path), undefined],
   ])("with %s is left aside, and the index is built again", async (_, spoil, told) => {
-    const path = newPath();
-    const events = await filled(path);
+    const path = await copied();
     await spoil(`${path}.ids`);
-    const failures = await reopened(path, events);
+    const failures = await reopened(path);
     expect(failures).toHaveLength(told === undefined ? 0 : 1);
     if (told !== undefined) expect(failures[0]).toMatch(new RegExp(told));
     // It can't be believed later.
@@ -320,11 +330,10 @@ describe("the snapshot of the index", () => {
   });
 
   test("of another store, or of another history, is left aside", async () => {
-    const [path, other_path] = [newPath(), newPath()];
-    const events = await filled(path);
-    await filled(other_path);
+    const [path, other_path] = [await copied(), newPath()];
+    await fill(other_path);
     await writeFile(`${path}.ids`, await readFile(`${other_path}.ids`));
-    expect((await reopened(path, events))[0]).toContain("another usage store");
+    expect((await reopened(path))[0]).toContain("another usage store");
 
     // A store put back to an earlier state, that went on differently.
     const earlier_path = newPath();
