@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
 import { TEST_STORE } from "../support/harness.ts";
+import { TESTS_ALL } from "../support/properties.ts";
 import { broken, printReport } from "../support/report.ts";
 import { chaosFindings, killInRounds } from "./rounds.ts";
 
-/** Two rounds of light work in every run; `bun run chaos` makes more of them. */
-const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? 2);
-const SEED = Number(process.env.CHAOS_SEED ?? 1);
+/** A round of light work in every run; `bun run chaos` makes more of them. */
+const ROUNDS = Number(process.env.CHAOS_ROUNDS ?? (TESTS_ALL ? 2 : 1));
+const SEED = Number(process.env.CHAOS_SEED ?? process.env.FAST_CHECK_SEED ?? 1);
 const IS_LONG = process.env.CHAOS_ROUNDS !== undefined;
 /** Of these, few events at a time: `CHAOS_WORKS=erasure,ingest` chooses others. */
 const LIGHT = ["ingest", "plan change", "idempotency keys", "collection"];

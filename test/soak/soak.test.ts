@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from "bun:test";
 import { Cleanup } from "../../bench/cleanup.ts";
 import { RunningDigest } from "./digest.ts";
+import { TESTS_ALL } from "../support/properties.ts";
 import { broken } from "../support/report.ts";
 import { soak } from "./soak.ts";
 import { Watch } from "./watch.ts";
@@ -8,7 +9,7 @@ import type { Service } from "../../bench/service.ts";
 
 /** Some seconds in every run; `SOAK_SECONDS=7200 SOAK_RATE=5000` makes it the long one. */
 const SECONDS = Number(process.env.SOAK_SECONDS ?? 5);
-const RATE = Number(process.env.SOAK_RATE ?? 2_000);
+const RATE = Number(process.env.SOAK_RATE ?? (TESTS_ALL ? 2_000 : 500));
 
 const cleanup = new Cleanup();
 afterAll(() => cleanup.run());

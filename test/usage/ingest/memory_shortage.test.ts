@@ -7,8 +7,11 @@ import { batchId, HOURS, readBatches, UNIQUE } from "../../usage_store/duckdb/me
 import { TESTS_ALL } from "../../support/properties.ts";
 import { addSubscription } from "../fixtures.ts";
 
-/** One in every run; `SHORTAGE_ROUNDS=20 bun test test/usage/ingest/memory_shortage.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? (TESTS_ALL ? 3 : 1));
+/**
+ * Some with TEST_ALL; `SHORTAGE_ROUNDS=20 bun test test/usage/ingest/memory_shortage.test.ts` makes more of them. Every check
+ * tries the store itself with too little memory (test/usage_store/duckdb/memory_shortage.test.ts).
+ */
+const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 3);
 /** A round lasts so long at least, and until so many of its batches were answered. */
 const ROUND_MS = 2_000;
 const ROUND_BATCHES = 4;
@@ -59,7 +62,7 @@ async function askForever(api: Api, seen: Seen): Promise<void> {
     await Bun.sleep(5);
 }
 
-test(
+test.if(TESTS_ALL || process.env.SHORTAGE_ROUNDS !== undefined)(
   "with too little memory ingest beside aggregates answers 201 or 503, and kills and refusals lose and double nothing",
   async () => {
     const place = await makePreparedFolder();

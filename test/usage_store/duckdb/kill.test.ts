@@ -4,11 +4,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { modelEvent } from "../arbitrary_events.ts";
 import { forgeCollisions } from "./forge_collisions.ts";
 
-/** Few in every run; `KILL_ROUNDS=100 bun test test/usage_store/duckdb/kill.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.KILL_ROUNDS ?? 2);
+/** One in every run; `KILL_ROUNDS=100 bun test test/usage_store/duckdb/kill.test.ts` makes more of them. */
+const ROUNDS = Number(process.env.KILL_ROUNDS ?? (TESTS_ALL ? 3 : 1));
 const ROUND_MS = 300_000;
 
 const folder = await mkdtemp(join(tmpdir(), "usage-kill-"));

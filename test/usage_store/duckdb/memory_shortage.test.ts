@@ -3,10 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { readBatches } from "./memory_shortage.ts";
 
-/** Few in every run; `SHORTAGE_ROUNDS=100 bun test test/usage_store/duckdb/memory_shortage.test.ts` makes more of them. */
-const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? 2);
+/** One in every run; `SHORTAGE_ROUNDS=100 bun test test/usage_store/duckdb/memory_shortage.test.ts` makes more of them. */
+const ROUNDS = Number(process.env.SHORTAGE_ROUNDS ?? (TESTS_ALL ? 3 : 1));
 /** A round lasts so long at least, and until so many batches were answered. */
 const ROUND_MS = 3_000;
 const ROUND_BATCHES = 5;
