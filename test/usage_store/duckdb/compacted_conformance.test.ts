@@ -62,4 +62,11 @@ async function openCompacted(): Promise<UsageStore> {
   };
 }
 
-usageStoreConformance("the DuckDB usage store, all compacted", openCompacted, { values: TESTS_ALL });
+usageStoreConformance(
+  "the DuckDB usage store, all compacted",
+  openCompacted,
+  // Those that ask or change what stands in segments: what a value is, or a total, does not depend on that.
+  TESTS_ALL
+    ? undefined
+    : new Set(["appended events", "search", "series", "totals", "meters", "erasure", "removals", "segments"]),
+);

@@ -16,5 +16,8 @@ const newPath = (): string => join(folder, `${++files}.duckdb`);
 usageStoreConformance(
   "the DuckDB usage store, compacting all the time",
   () => openDuckDb({ path: newPath(), compaction: EAGER, few_events: 0 }),
-  { values: TESTS_ALL },
+  // Those that store or change something while it compacts: compacted_conformance.test.ts asks for what stands there then.
+  TESTS_ALL
+    ? undefined
+    : new Set(["appended events", "totals", "erasure", "running totals", "removals", "segments", "exports"]),
 );

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import * as fc from "fast-check";
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import type { AggregateQuery, SearchQuery, UsageStore } from "../../../src/usage_store/port.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { modelEvent } from "../arbitrary_events.ts";
 import { TIMEOUT_MS, TOTAL } from "../fixtures.ts";
 
@@ -64,7 +65,9 @@ async function groups(store: UsageStore, wanted: Pick<AggregateQuery, "company_i
 
 test("few events and many give the same answers, while they become more and after the store was opened again", async () => {
   const asked = fc.tuple(fc.array(page, { minLength: 8 }), fc.array(sums, { minLength: 8 }));
-  for (const [round, [page_queries, sum_queries]] of fc.sample(asked, { numRuns: 6, seed: 15 }).entries()) {
+  for (const [round, [page_queries, sum_queries]] of fc
+    .sample(asked, { numRuns: TESTS_ALL ? 6 : 3, seed: 15 })
+    .entries()) {
     const stores = await open();
     for (const company_id of [1, 2, 3]) {
       // One company stores nothing, one a few more each time, one many at once.

@@ -8,6 +8,7 @@ import { isDamageAtOpening } from "../../../src/usage_store/duckdb/engine/engine
 import { openDuckDb } from "../../../src/usage_store/duckdb/duckdb_store.ts";
 import { AppError } from "../../../src/core/errors.ts";
 import { dice } from "../../support/dice.ts";
+import { TESTS_ALL } from "../../support/properties.ts";
 import { flipAnywhere, flipBit } from "../../support/flip_bits.ts";
 import { modelEvent } from "../arbitrary_events.ts";
 import { TIMEOUT_MS } from "../conformance.ts";
@@ -15,7 +16,7 @@ import { TIMEOUT_MS } from "../conformance.ts";
 // Bits flipped in the files of the usage store: what is answered is right, or a 503, or the store is refused at its
 // opening. DAMAGE_ROUNDS=200 flips more of them. Decision 0199.
 
-const ROUNDS = Number(process.env.DAMAGE_ROUNDS ?? 4);
+const ROUNDS = Number(process.env.DAMAGE_ROUNDS ?? (TESTS_ALL ? 6 : 2));
 const folder = await mkdtemp(join(tmpdir(), "usage-damage-"));
 afterAll(() => rm(folder, { recursive: true }));
 

@@ -171,7 +171,7 @@ async function hold(
         expect(inOrder(rows)).toEqual(inOrder(modelGroups(matching(events, sums), sums)));
       }
     }),
-    propertyCases(5, 125),
+    propertyCases(10, 125),
   );
 }
 
