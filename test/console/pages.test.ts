@@ -11,7 +11,7 @@ import {
   settle,
 } from "../support/console/walk.ts";
 import { type Tenant, useService } from "../support/harness.ts";
-import { TESTS_ALL } from "../support/properties.ts";
+import { isChosen, TESTS_ALL } from "../support/properties.ts";
 
 // Every page in every state. PAGES is the console's own table, so that a new page is walked by itself.
 
@@ -45,8 +45,17 @@ const isOfRecord = ({ path }: PageRow) => path.includes(":");
 const isFirstOfKind = (row: PageRow) =>
   PAGES.find((other) => other.area === row.area && isOfRecord(other) === isOfRecord(row)) === row;
 
-/** Whether a page is failed, too: the first of each kind, as a failure costs as much as all else; each page on demand. */
-const isFailed = (row: PageRow) => TESTS_ALL || isFirstOfKind(row);
+const FIRST_OF_KIND = PAGES.filter(isFirstOfKind);
+
+/** Whether a page is failed, too, which costs as much as all else: some of the first of each kind; each page on demand. */
+const isFailed = (row: PageRow) =>
+  TESTS_ALL || (isFirstOfKind(row) && isChosen(FIRST_OF_KIND.indexOf(row), 3));
+
+/** In which colours a page is looked at: in one check the light, in another the dark. */
+function schemesOf(row: PageRow): ("light" | "dark")[] {
+  if (TESTS_ALL) return ["light", "dark"];
+  return [isChosen(PAGES.indexOf(row), 2) ? "dark" : "light"];
+}
 
 /** A tab of each user: going from page to page in it, as people do, takes half the time of loading each. */
 const tabs = new Map<string, Promise<Opened>>();
@@ -100,16 +109,19 @@ async function expectRecovery(page: Page, row: PageRow): Promise<void> {
 }
 
 describeInBrowser("pages", () => {
-  const walked = PAGES.map((row) => [row.path, isFailed(row) ? ", failing" : "", row] as const);
-  test.each(walked)("%s: with data, in the dark, at 320 px%s", async (_, failing, row) => {
+  const walked = PAGES.map(
+    (row) => [row.path, schemesOf(row).join(" and "), isFailed(row) ? ", failing" : "", row] as const,
+  );
+  test.each(walked)("%s: with data, %s, at 320 px%s", async (_, __, failing, row) => {
     const email = row.audience === "client" ? CLIENT_EMAIL : service.admin_email;
     await inTab(email, addressOf(row), async (page) => {
       // A page of what is not there, or may not be seen, would pass for one.
       expect(await page.getByRole("alert").count()).toBe(0);
       expect(await page.title()).not.toMatch(/no such page|may not see/);
-      await expectAccessible(page);
-      await page.emulateMedia({ colorScheme: "dark" });
-      await expectAccessible(page, ["color-contrast"]);
+      for (const colorScheme of schemesOf(row)) {
+        await page.emulateMedia({ colorScheme });
+        await expectAccessible(page);
+      }
       await page.setViewportSize({ width: 320, height: 800 });
       await expectNoOverflow(page);
       if (failing) await expectRecovery(page, row);
@@ -124,7 +136,7 @@ describeInBrowser("pages", () => {
     }
   });
 
-  const lists = PAGES.filter(({ path }) => !path.includes(":"));
+  const lists = PAGES.filter((row) => !isOfRecord(row)).filter((_, i) => isChosen(i, 3));
   test.each(rows(lists))("%s: in an empty company", async (_, row) => {
     const email = row.audience === "client" ? empty.client_email : empty.admin_email;
     await inTab(email, addressOf(row), async (page) => {

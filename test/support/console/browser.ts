@@ -7,7 +7,7 @@ import { PASSWORD, type Service } from "../harness.ts";
 /** Why there is no browser here. */
 const missing = existsSync(CHROMIUM_PATH)
   ? undefined
-  : `skipped: the console's tests need Chromium: install Debian's package chromium, or name it by CHROMIUM_PATH`;
+  : `skipped: the console's tests need Chromium: install Debian's package chromium-headless-shell or chromium, or name it by CHROMIUM_PATH`;
 if (missing !== undefined) {
   // Where all is to be tested, what is skipped would pass for tested.
   if (process.env.CI) throw new Error(missing.replace("skipped: ", ""));
