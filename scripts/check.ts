@@ -47,7 +47,7 @@ const CHECKS: Step[] = [
 const PROCESSES = Math.min(availableParallelism(), 4);
 
 /** `bun test` on some files, or on all; threads as the service itself is started. */
-function suite(name: string, store: "sqlite" | "postgres", files: string[], env = {}): Step {
+function suite(name: string, store: "sqlite" | "postgres", files: string[]): Step {
   // Tests of files and child processes wait for them much of the time.
   const processes = store === "sqlite" ? PROCESSES + 1 : PROCESSES;
   const workers = ["--no-isolate", `--parallel=${processes}`];
@@ -64,7 +64,7 @@ function suite(name: string, store: "sqlite" | "postgres", files: string[], env 
       ...printed,
       ...files.map((file) => `./${file}`),
     ],
-    env: { UV_THREADPOOL_SIZE: "16", TEST_STORE: store, ...env },
+    env: { UV_THREADPOOL_SIZE: "16", TEST_STORE: store },
     report,
   };
 }
@@ -195,14 +195,10 @@ async function checkEverything(): Promise<void> {
   else console.log(`skip  tests on PostgreSQL: ${reason}`);
   const all = process.argv.includes("--all");
   if (all) process.env.TEST_ALL = "1";
+  // Tests on SQLite move a company to PostgreSQL, too.
+  if (postgres) process.env.TEST_POSTGRES = postgres.url;
   const suites = [suite("tests on SQLite", "sqlite", [])];
-  if (postgres) {
-    suites.push(
-      suite("tests on PostgreSQL", "postgres", testsOnPostgres(all), {
-        TEST_POSTGRES: postgres.url,
-      }),
-    );
-  }
+  if (postgres) suites.push(suite("tests on PostgreSQL", "postgres", testsOnPostgres(all)));
   await Promise.all(suites.map(run));
 }
 

@@ -38,7 +38,8 @@ test("rows that are there all the time are given once, however others come and g
   const numbers = fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(
-      numbers,
+      // Where no row stays, a single other one does not show whether the list rises or falls.
+      fc.uniqueArray(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 60 }),
       fc.array(numbers, { minLength: 1, maxLength: 8 }),
       fc.integer({ min: 1, max: 9 }),
       fc.boolean(),
