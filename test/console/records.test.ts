@@ -5,8 +5,9 @@ import { upload } from "../loans/documents/fixtures.ts";
 import { exchange } from "../access/api_keys/fixtures.ts";
 import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
 import { type Samples, seedCompany } from "../support/console/seed.ts";
-import { expectAccessible, expectNoTrouble, settle } from "../support/console/walk.ts";
+import { expectAccessible, expectNoOverflow, expectNoTrouble, settle } from "../support/console/walk.ts";
 import { PASSWORD, useService } from "../support/harness.ts";
+import { isolated } from "../../src/console/text/isolated.ts";
 
 // What pages of records and lists say beside the records, and what is changed on them.
 
@@ -149,6 +150,36 @@ describeInBrowser("records", () => {
       { feature: "sso", limit: null, window: null },
       { feature: "support", value: "gold" },
     ]);
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+});
+
+test("a name cannot turn the text around it", () => {
+  expect(isolated("Acme, Sdn. Bhd. 株式会社")).toBe("Acme, Sdn. Bhd. 株式会社");
+  expect(isolated("\u202Elive")).toBe("\u2068live\u2069");
+  expect(isolated("a\u2069\u202Eb")).toBe("\u2068ab\u2069");
+  expect(isolated("שלום")).toBe("\u2068שלום\u2069");
+});
+
+describeInBrowser("names that run from right to left", () => {
+  test("turn neither the page around them nor what is said of them, and widen nothing", async () => {
+    const name = `\u202Elive ${"x".repeat(120)}`;
+    const { id } = (await service.api("POST", "/clients", { name })).body.data;
+    const look = { width: 390, height: 800 };
+    const { page, troubles } = await browser.openAs(service.admin_email, `/console/clients/${id}`, look);
+    await settle(page);
+    await expectNoOverflow(page);
+    await page.getByRole("button", { name: "Delete" }).click();
+    await page.getByRole("dialog").getByRole("textbox").fill(name);
+    await page.getByRole("dialog").getByRole("button", { name: "Delete client" }).click();
+    const said = page.locator(".toast span").filter({ hasText: "is deleted" });
+    await said.waitFor();
+    // Where the first and the last letter of our words are drawn.
+    const [first = 0, last = 0] = await page.evaluate<number[]>(
+      `(() => { const text = document.querySelector(".toast span").firstChild; const at = (i) => { const range = document.createRange(); range.setStart(text, i); range.setEnd(text, i + 1); return range.getBoundingClientRect().left; }; return [at(text.length - 10), at(text.length - 1)]; })()`,
+    );
+    expect(first).toBeLessThan(last);
     expectNoTrouble(troubles);
     await page.close();
   });

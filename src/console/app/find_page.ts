@@ -13,13 +13,22 @@ export function isMine({ audience, permission }: Page): boolean {
 /** The pages that navigation shows, of who is signed in. */
 export const navigation = (): Page[] => PAGES.filter((page) => page.nav !== undefined && isMine(page));
 
-/** The page of an address, and the parts of it that its path names; of all pages, or of those that one has. */
-export function findPage(
-  path: string,
-  pages: readonly Page[] = PAGES.filter(isMine),
-): { page: Page; params: Record<string, string> } | undefined {
+interface Found {
+  page: Page;
+  /** The parts of the address that the page's path names. */
+  params: Record<string, string>;
+}
+
+/** The page of an address, where who is signed in has it. */
+export function findPage(path: string): Found | undefined {
+  const found = findAnyPage(path);
+  return found && isMine(found.page) ? found : undefined;
+}
+
+/** The page of an address, whoever has it: "new" is no record's number, also for those who make none. */
+export function findAnyPage(path: string): Found | undefined {
   const below = path.slice(BASE.length).replace(/\/$/, "") || "/";
-  for (const page of pages) {
+  for (const page of PAGES) {
     const params = match(page.path, below);
     if (params !== undefined) return { page, params };
   }

@@ -9,6 +9,7 @@ import { FailureNotice } from "../ui/states.tsx";
 import { BASE } from "./find_page.ts";
 import { signIn } from "./session.ts";
 import { Alone } from "./sign_in.tsx";
+import { isolated } from "../text/isolated.ts";
 
 const readLink = post<typeof UserLinkHolder>("/user-links/read");
 const acceptLink = post<typeof Nothing>("/user-links/accept");
@@ -45,7 +46,7 @@ function PasswordForm({ token, holder }: { token: string; holder: Static<typeof 
   const id = useId();
   return (
     <>
-      <p>For your account at {company_name}. You are signed in with it then.</p>
+      <p>For your account at {isolated(company_name)}. You are signed in with it then.</p>
       <Form
         schema="AcceptUserLink"
         act="Set password and sign in"

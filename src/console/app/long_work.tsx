@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import { isolated } from "../text/isolated.ts";
 
 interface Work {
   id: string;
@@ -45,7 +46,7 @@ export function WorkChips() {
     <div class="works">
       {works.value.map(({ id, title, href, progress }) => (
         <a key={id} class="chip busy" href={href}>
-          {title} <span class="soft">{progress}</span>
+          {isolated(title)} <span class="soft">{progress}</span>
         </a>
       ))}
     </div>

@@ -8,6 +8,7 @@ import { BASE, isMine } from "./find_page.ts";
 import { PAGES } from "./pages.ts";
 import { may, me, signOut } from "./session.ts";
 import { setTheme, THEME_NAMES, THEMES } from "./theme.ts";
+import { isolated } from "../text/isolated.ts";
 
 export const isPaletteOpen = signal(false);
 
@@ -48,7 +49,9 @@ function recordHits(found: readonly Found[], is_client: boolean): Hit[] {
     if (pattern === undefined || !PAGES.some((page) => page.path === pattern && isMine(page))) return [];
     const environment = /\/(staging|production)\//.exec(path)?.[1] ?? "production";
     const href = `${BASE}${pattern.replace(":environment", environment).replace(":id", String(id))}`;
-    return [{ key: href, name, note: note === null ? kind_name : `${kind_name} · ${note}`, icon, href }];
+    return [
+      { key: href, name, note: note === null ? kind_name : `${kind_name} · ${isolated(note)}`, icon, href },
+    ];
   });
 }
 

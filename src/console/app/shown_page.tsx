@@ -6,8 +6,8 @@ import { words } from "../ui/names.ts";
 import { Page } from "../ui/page.tsx";
 import { Skeleton } from "../ui/states.tsx";
 import { AREAS } from "./areas.ts";
-import { findPage, firstPath } from "./find_page.ts";
-import { type Page as PageRow, type PageProps, PAGES } from "./pages.ts";
+import { findAnyPage, findPage, firstPath } from "./find_page.ts";
+import type { Page as PageRow, PageProps } from "./pages.ts";
 import { me } from "./session.ts";
 
 /** The page of an address: loaded with its area, or why there is none. */
@@ -35,7 +35,7 @@ export function ShownPage({ path }: { path: string }) {
       is_wanted = false;
     };
   }, [found?.page.path]);
-  if (found === undefined) return <NotFound key={path} page={findPage(path, PAGES)?.page} />;
+  if (found === undefined) return <NotFound key={path} page={findAnyPage(path)?.page} />;
   if (loaded?.path !== found.page.path) return <Skeleton rows={6} />;
   if (loaded.Component === undefined) return <NotShown title="This page could not be loaded" />;
   const { Component } = loaded;

@@ -1,5 +1,6 @@
 import type { ComponentChildren, TargetedMouseEvent, TargetedPointerEvent } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { isolated } from "../text/isolated.ts";
 import { number } from "../text/number.ts";
 import { type Charted, colourClass, Dragged, Pointed, type Series, useDrawn } from "./chart_picture.tsx";
 import { useWidth } from "./plot.tsx";
@@ -154,7 +155,7 @@ function Readout(props: ChartProps & { at: number | undefined; is_held: boolean 
       {(series.length > 1 || is_there) &&
         shown.map(({ i, ...line }) => (
           <span key={`${i} ${line.name}`} class={`key ${colourClass(line, i)}`}>
-            {line.name}
+            {isolated(line.name)}
             {is_there && `: ${valueText(props, i, at)}`}
           </span>
         ))}

@@ -1,6 +1,7 @@
 import { type Endpoint, Failure, type Input, send } from "../api/call.ts";
 import { refresh } from "../api/cache.ts";
 import { type Conflict, isNothing, type Values } from "./merge.ts";
+import { isolated } from "../text/isolated.ts";
 
 /** A record that a form edits, as its fields have it. */
 export interface Edited {
@@ -41,5 +42,5 @@ function textOf(value: unknown): string {
   if (isNothing(value)) return "empty";
   if (typeof value === "boolean") return value ? "on" : "off";
   const texts = [value].flat();
-  return texts.every(isText) ? texts.map((one) => `“${one}”`).join(", ") : "another";
+  return texts.every(isText) ? texts.map((one) => `“${isolated(String(one))}”`).join(", ") : "another";
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { isolated } from "../text/isolated.ts";
 
 /** A page: its heading, which takes the focus when one comes from elsewhere, its acts, and its content. */
 export function Page(props: {
@@ -15,7 +16,7 @@ export function Page(props: {
   const { title, above, beside, actions, intro, children } = props;
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} – Meterhouse`;
+    document.title = `${isolated(title)} – Meterhouse`;
   }, [title]);
   useEffect(() => {
     // Not at the first page of a visit: there the browser's own order is expected.
@@ -27,7 +28,7 @@ export function Page(props: {
         <div class="page-title">
           {above && <div class="above">{above}</div>}
           <h1 tabIndex={-1} ref={heading}>
-            {title}
+            {isolated(title)}
             {beside && <> {beside}</>}
           </h1>
           {intro && <p class="soft">{intro}</p>}

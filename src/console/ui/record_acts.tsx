@@ -8,6 +8,7 @@ import { Confirm } from "./dialog.tsx";
 import { edited, readAnew } from "./edited.ts";
 import { FormDialog, type FormState, type Values } from "./form.tsx";
 import { say } from "./toast.tsx";
+import { isolated } from "../text/isolated.ts";
 
 /** What is done to a record on its page: its fields are edited, it is deleted, and what is its own between. */
 export function RecordActs<T extends { id: number; name: string }>(props: {
@@ -69,7 +70,7 @@ export function RecordActs<T extends { id: number; name: string }>(props: {
           onClose={close}
           run={async (key) => {
             await write(remove.to, { id }, { key });
-            say(`${name} is deleted`);
+            say(`${isolated(name)} is deleted`);
             route(remove.list);
           }}
         >

@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import type { AddOn } from "../../../billing/add_ons/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { company, may } from "../../app/session.ts";
+import { isolated } from "../../text/isolated.ts";
 import { unitPrice } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
 import { useCreation } from "../../ui/creation.tsx";
@@ -24,7 +25,7 @@ const columns: Column<AddOn>[] = [
     title: "Add-on",
     cell: ({ name, code, status }) => (
       <>
-        {name} {status === "archived" && <Badge>archived</Badge>}
+        {isolated(name)} {status === "archived" && <Badge>archived</Badge>}
         <div class="soft">{code}</div>
       </>
     ),

@@ -6,6 +6,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
+import { isolated } from "../../text/isolated.ts";
 import { money, unitPrice } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { ClientLink } from "../../ui/named_link.tsx";
@@ -241,7 +242,7 @@ function CopyFor({ of, onClose }: { of: BillingModel; onClose: () => void }) {
   const { route } = useLocation();
   return (
     <FormDialog
-      title={`${of.name} for one client`}
+      title={`${isolated(of.name)} for one client`}
       onClose={onClose}
       schema="CopyBillingModel"
       act="Make it"

@@ -6,6 +6,7 @@ import type { Endpoint } from "../../api/call.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
+import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
 import { count } from "../../text/number.ts";
 import { Button, CopyButton } from "../../ui/button.tsx";
@@ -165,7 +166,7 @@ function Payments({ of }: { of: Detail }) {
                 <div class="notice warn" role="status">
                   <p>
                     {of.connector === "sandbox" ? "In the sandbox" : "For real"}: {money(amount, "MYR")} from{" "}
-                    {of.customer.name}, at most {money(of.max_amount, "MYR")}.
+                    {isolated(of.customer.name)}, at most {money(of.max_amount, "MYR")}.
                   </p>
                 </div>
               )
@@ -257,7 +258,7 @@ function MandateActs({ of }: { of: Detail }) {
       {open === "amend" && <Amendment of={of} onClose={close} />}
       {open !== undefined && open !== "amend" && (
         <Confirm
-          title={`${open.title} the mandate of ${of.customer.name}?`}
+          title={`${open.title} the mandate of ${isolated(of.customer.name)}?`}
           act={open.title}
           kind={open.is_final === true ? "danger" : "primary"}
           {...(open.is_final === true && { name: of.reference })}

@@ -3,6 +3,7 @@ import type { EmandateProduct } from "../../../emandate/products/model.ts";
 import type { MerchantConfig } from "../../../emandate/merchant_config/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
+import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
@@ -82,7 +83,7 @@ function Products() {
                   title: "Product",
                   cell: ({ product_name, product_code, is_active }) => (
                     <>
-                      {product_name} {!is_active && <Badge>inactive</Badge>}
+                      {isolated(product_name)} {!is_active && <Badge>inactive</Badge>}
                       <div class="soft">{product_code}</div>
                     </>
                   ),

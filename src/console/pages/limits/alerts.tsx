@@ -3,6 +3,7 @@ import type { Alert } from "../../../entitlements/alerts/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
+import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { useCreation } from "../../ui/creation.tsx";
@@ -126,7 +127,7 @@ export function AlertsPage() {
           onClose={() => setDeleting(undefined)}
           run={(key) => write(deleteAlert, { id: deleting.id }, { key })}
         >
-          <p>{deleting.name} tells nothing any more.</p>
+          <p>{isolated(deleting.name)} tells nothing any more.</p>
         </Confirm>
       )}
     </Page>

@@ -6,6 +6,7 @@ import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listConsents } from "./calls.ts";
+import { isolated } from "../../text/isolated.ts";
 
 const TONES = { granted: "good", revoked: "bad", expired: "plain" } as const;
 
@@ -38,7 +39,8 @@ export function Consents({ of }: { of: LoanApplication }) {
                 { title: "State", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
                 {
                   title: "By",
-                  cell: ({ subject_name, evidence }) => `${subject_name}, ${words(evidence.method)}`,
+                  cell: ({ subject_name, evidence }) =>
+                    `${isolated(subject_name)}, ${words(evidence.method)}`,
                 },
                 { title: "Given", is_minor: true, cell: ({ granted_at }) => <Time at={granted_at} /> },
                 { title: "Until", is_minor: true, cell: ({ expires_at }) => <Time at={expires_at} /> },

@@ -3,6 +3,7 @@ import type { LoanApplication } from "../../../loans/applications/model.ts";
 import type { LoanDocument } from "../../../loans/documents/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
+import { isolated } from "../../text/isolated.ts";
 import { shortNumber } from "../../text/number.ts";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Sheet } from "../../ui/dialog.tsx";
@@ -74,7 +75,7 @@ export function Documents({ of }: { of: LoanApplication }) {
                     <>
                       {words(type)}
                       <div class="soft">
-                        {file_name}, {shortNumber(size)} bytes
+                        {isolated(file_name)}, {shortNumber(size)} bytes
                       </div>
                     </>
                   ),

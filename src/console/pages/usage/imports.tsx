@@ -4,6 +4,7 @@ import type { UsageUpload, UsageUploadDetail } from "../../../usage/uploads/mode
 import { refresh, useAnswer, write } from "../../api/cache.ts";
 import { fetchRaw } from "../../api/call.ts";
 import { BASE } from "../../app/find_page.ts";
+import { isolated } from "../../text/isolated.ts";
 import { count, number } from "../../text/number.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, useSubmit } from "../../ui/dialog.tsx";
@@ -78,7 +79,7 @@ export function ImportsPage() {
       </Section>
       {deleting && (
         <Confirm
-          title={`Delete ${deleting.file_name}?`}
+          title={`Delete ${isolated(deleting.file_name)}?`}
           act="Delete file"
           onClose={() => setDeleting(undefined)}
           run={(key) => write(deleteUpload, { id: deleting.id }, { key })}

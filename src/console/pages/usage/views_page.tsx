@@ -20,6 +20,7 @@ import { Empty } from "../../ui/states.tsx";
 import { ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { UsageTabs } from "./tabs.tsx";
+import { isolated } from "../../text/isolated.ts";
 
 /** Questions of the explorer that somebody saved. */
 export function ViewsPage() {
@@ -96,7 +97,7 @@ function Views({ whose, path }: { whose: Whose; path: string }) {
       {renaming && <Renaming calls={calls} view={renaming} onClose={() => setRenaming(undefined)} />}
       {deleting && (
         <Confirm
-          title={`Delete “${deleting.name}”?`}
+          title={`Delete “${isolated(deleting.name)}”?`}
           act="Delete view"
           onClose={() => setDeleting(undefined)}
           run={(key) => write(deleteView, { id: deleting.id }, { key })}

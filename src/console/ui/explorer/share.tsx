@@ -58,7 +58,7 @@ function saveTable(data: UsageSeries, of: Explored): void {
   const { groups, other, total, compare, buckets, group_count } = data;
   const lines = [
     ...groups.map((line, i) => ({
-      names: line.names.map((name, at) => groupName([name], of.by.slice(at, at + 1))),
+      names: line.names.map((name, at) => groupName([name], of.by.slice(at, at + 1), String)),
       line,
       compared: compare?.groups[i],
     })),

@@ -13,6 +13,7 @@ import { FailureNotice } from "../states.tsx";
 import { say } from "../toast.tsx";
 import type { ExplorerCalls } from "./calls.ts";
 import { type Explored, exploredOf, exploreUrl, questionOf } from "./question.ts";
+import { isolated } from "../../text/isolated.ts";
 
 /** The address of a saved view. */
 export function viewUrl(path: string, { id, question, chart }: UsageView): string {
@@ -45,7 +46,7 @@ export function ViewsMenu({ calls, path, all }: { calls: ExplorerCalls; path: st
     <Menu label="Saved views" icon="down" text="Views">
       {rows.map((view) => (
         <MenuItem key={view.id} href={viewUrl(path, view)}>
-          {view.name}
+          {isolated(view.name)}
           {view.shared && <span class="soft"> · shared</span>}
         </MenuItem>
       ))}
@@ -85,9 +86,11 @@ export function SaveButton(props: {
         <Dialog title="Save this view" onClose={() => setOpen(false)}>
           {view && is_changed && mayChange(view) && (
             <div class="notice">
-              <p>This is “{view.name}”, changed. Save it as it is now, or under another name below.</p>
+              <p>
+                This is “{isolated(view.name)}”, changed. Save it as it is now, or under another name below.
+              </p>
               <Button disabled={is_busy} onClick={() => void submit()}>
-                Save “{view.name}”
+                Save “{isolated(view.name)}”
               </Button>
               {failure && <FailureNotice failure={failure} />}
             </div>

@@ -1,4 +1,5 @@
 import type { UsageField, UsageFilter } from "../../../usage/filters/model.ts";
+import { isolated } from "../../text/isolated.ts";
 import { span } from "../../text/time.ts";
 import { type ChartKind, type Explored, RANGE_WORDS } from "./question.ts";
 
@@ -46,7 +47,8 @@ export const COMPARE_NAMES: Record<Explored["compare"], string> = {
 };
 
 /** A field by its name: that of a metadata key is the key. */
-export const fieldName = (field: UsageField): string => FIELD_NAMES[field] ?? field.slice("metadata:".length);
+export const fieldName = (field: UsageField): string =>
+  FIELD_NAMES[field] ?? isolated(field.slice("metadata:".length));
 
 export const OP_NAMES: Record<UsageFilter["op"], string> = {
   is: "is",
@@ -76,9 +78,15 @@ export const RANGE_NAMES: Record<(typeof RANGE_WORDS)[number], string> = {
   all: "All time",
 };
 
-/** A group of a series by its names: "Acme, large"; what events lack is a dash. */
-export const groupName = (names: readonly (string | null)[], by: readonly UsageField[]): string =>
-  names.map((name, i) => name ?? `no ${fieldName(by[i] ?? "client").toLowerCase()}`).join(", ");
+/** A group of a series by its names: "Acme, large"; what events lack is a dash. `written` is how a name stands among others. */
+export const groupName = (
+  names: readonly (string | null)[],
+  by: readonly UsageField[],
+  written: (name: string) => string = isolated,
+): string =>
+  names
+    .map((name, i) => (name === null ? `no ${fieldName(by[i] ?? "client").toLowerCase()}` : written(name)))
+    .join(", ");
 
 /** A range in words. */
 export function rangeName(text: string, shown: { from: string; to: string } | undefined): string {
@@ -93,4 +101,4 @@ export const filterText = (
   { field, op, values = [] }: UsageFilter,
   nameOf: (key: string) => string,
 ): string =>
-  `${fieldName(field)} ${OP_NAMES[op]}${values.length === 0 ? "" : ` ${values.map(nameOf).join(" or ")}`}`;
+  `${fieldName(field)} ${OP_NAMES[op]}${values.length === 0 ? "" : ` ${values.map((key) => isolated(nameOf(key))).join(" or ")}`}`;
