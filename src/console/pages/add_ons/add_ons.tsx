@@ -9,14 +9,15 @@ import { useCreation } from "../../ui/creation.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { edited, readAnew } from "../../ui/edited.ts";
 import { DecimalField, SelectField, TextField } from "../../ui/fields.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { type FormState, within, FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { ADD_ONS, METERS } from "../../ui/sources.ts";
 import { createAddOn, deleteAddOn, updateAddOn } from "./calls.ts";
 
@@ -69,24 +70,20 @@ export function AddOnsPage() {
       intro="What subscriptions may book beside their plan: seats, support, more of a limit."
       actions={creation.button}
     >
-      <Section title="All add-ons">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name or code" />
-        </Filters>
-        <ListTable
-          label="Add-ons"
-          loaded={add_ons}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No add-ons yet" action={creation.first}>
-              One is booked on a subscription's own page, by days and quantity.
-            </Empty>
-          }
-          {...(can_write && { acts })}
-        />
-      </Section>
+      <List
+        title="All add-ons"
+        label="Add-ons"
+        loaded={add_ons}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Name or code" />}
+        empty={
+          <Empty title="No add-ons yet" action={creation.first}>
+            One is booked on a subscription's own page, by days and quantity.
+          </Empty>
+        }
+        {...(can_write && { acts })}
+      />
       {creation.is_open && <NewAddOn onClose={creation.close} />}
       {open?.kind === "rename" && (
         <FormDialog

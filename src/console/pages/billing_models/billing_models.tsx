@@ -4,12 +4,13 @@ import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { number } from "../../text/number.ts";
 import { LinkButton } from "../../ui/button.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
+import { List } from "../../ui/list.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { BILLING_MODELS } from "../../ui/sources.ts";
 import { priceText } from "./price_text.ts";
 
@@ -52,23 +53,19 @@ export function BillingModelsPage() {
       intro="Prices that subscriptions take: flat, per unit, by tiers, in packages, with credits, and charges by meters beside."
       actions={new_button}
     >
-      <Section title="All billing models">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name" />
-        </Filters>
-        <ListTable
-          label="Billing models"
-          loaded={models}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No billing models yet" action={new_button}>
-              A billing model says what a subscription's month costs. It can be tried before it is saved.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All billing models"
+        label="Billing models"
+        loaded={models}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Name" />}
+        empty={
+          <Empty title="No billing models yet" action={new_button}>
+            A billing model says what a subscription's month costs. It can be tried before it is saved.
+          </Empty>
+        }
+      />
     </Page>
   );
 }

@@ -3,13 +3,13 @@ import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { bills, NAMED_BILL_COLUMNS } from "../../ui/bills.tsx";
 import { LinkButton } from "../../ui/button.tsx";
-import { DateFilter, Filters, SelectFilter } from "../../ui/filters.tsx";
+import { DateFilter, SelectFilter } from "../../ui/filters.tsx";
+import { List } from "../../ui/list.tsx";
 import { RECORD_KIND_NAMES } from "../../ui/names.ts";
-import { Page, Section } from "../../ui/page.tsx";
+import { Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { PickFilter } from "../../ui/picker.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { ListTable } from "../../ui/table.tsx";
 import { CLIENTS } from "../../ui/sources.ts";
 
 const KINDS = Object.entries(RECORD_KIND_NAMES).map(([value, label]) => ({ value, label }));
@@ -32,27 +32,27 @@ export function BillsPage() {
         )
       }
     >
-      <Section title="All bills">
-        <Filters query={query}>
-          <PickFilter query={query} name="client_id" label="Client" source={CLIENTS} />
-          <DateFilter query={query} name="month" label="Month" kind="month" />
-          <SelectFilter query={query} name="kind" label="Kind" choices={KINDS} />
-        </Filters>
-        <ListTable
-          label="Bills"
-          loaded={loaded}
-          columns={NAMED_BILL_COLUMNS}
-          keyOf={({ id }) => id}
-          query={query}
-          csv={{ to: bills().list, input }}
-          empty={
-            <Empty title="No bills yet">
-              A subscription is billed when its period ends, every hour by itself. A billing run by hand bills
-              what is due now, and shows it first.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All bills"
+        label="Bills"
+        loaded={loaded}
+        columns={NAMED_BILL_COLUMNS}
+        query={query}
+        filters={
+          <>
+            <PickFilter query={query} name="client_id" label="Client" source={CLIENTS} />
+            <DateFilter query={query} name="month" label="Month" kind="month" />
+            <SelectFilter query={query} name="kind" label="Kind" choices={KINDS} />
+          </>
+        }
+        csv={{ to: bills().list, input }}
+        empty={
+          <Empty title="No bills yet">
+            A subscription is billed when its period ends, every hour by itself. A billing run by hand bills
+            what is due now, and shows it first.
+          </Empty>
+        }
+      />
     </Page>
   );
 }

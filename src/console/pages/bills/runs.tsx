@@ -9,6 +9,7 @@ import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
 import { period } from "../../text/time.ts";
+import { List } from "../../ui/list.tsx";
 import { SubscriptionLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
@@ -17,7 +18,7 @@ import { Form } from "../../ui/form.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await, Empty, FailureNotice } from "../../ui/states.tsx";
-import { type Column, ListTable, Table } from "../../ui/table.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { say } from "../../ui/toast.tsx";
 import { getRun, listRuns, runBilling } from "./calls.ts";
@@ -67,16 +68,14 @@ export function RunsPage() {
         )
       }
     >
-      <Section title="All runs">
-        <ListTable
-          label="Billing runs"
-          loaded={runs}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="No runs yet">The first begins within the hour.</Empty>}
-        />
-      </Section>
+      <List
+        title="All runs"
+        label="Billing runs"
+        loaded={runs}
+        columns={columns}
+        query={query}
+        empty={<Empty title="No runs yet">The first begins within the hour.</Empty>}
+      />
       {is_open && <RunSheet onClose={() => setOpen(false)} />}
     </Page>
   );

@@ -2,11 +2,12 @@ import type { UnbilledUsage } from "../../../billing/runs/model.ts";
 import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { number } from "../../text/number.ts";
+import { List } from "../../ui/list.tsx";
 import { SubscriptionLink } from "../../ui/named_link.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listUnbilledUsage } from "./calls.ts";
 import type { Static } from "@sinclair/typebox";
@@ -46,16 +47,14 @@ export function UnbilledUsagePage() {
       title="Unbilled usage"
       intro="Usage that came after its period was last rechecked is billed by a run that names the month. Usage after a subscription's end is billed by none."
     >
-      <Section title="Findings">
-        <ListTable
-          label="Unbilled usage"
-          loaded={found}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="None">All stored usage is on a bill, or will be when its period ends.</Empty>}
-        />
-      </Section>
+      <List
+        title="Findings"
+        label="Unbilled usage"
+        loaded={found}
+        columns={columns}
+        query={query}
+        empty={<Empty title="None">All stored usage is on a bill, or will be when its period ends.</Empty>}
+      />
     </Page>
   );
 }

@@ -11,14 +11,15 @@ import { date, period } from "../../text/time.ts";
 import { Sparkline } from "../../ui/bars.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Form } from "../../ui/form.tsx";
-import { Page, Section } from "../../ui/page.tsx";
+import { List } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { RecordLink } from "../../ui/record_link.tsx";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { CLIENTS } from "../../ui/sources.ts";
 import { createClient, listFigures } from "./calls.ts";
@@ -93,28 +94,24 @@ export function ClientsPage() {
       intro="Companies that you bill. Each has subscriptions, bills and users of its own."
       actions={creation.button}
     >
-      <Section title="All clients">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name" />
-        </Filters>
-        <ListTable
-          label="Clients"
-          loaded={clients}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          csv={{ to: CLIENTS.from, input }}
-          empty={
-            <Empty
-              title="No clients yet"
-              action={creation.first}
-              curl={`curl ${location.origin}/api/v1/clients -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" -d '{"name": "Acme"}'`}
-            >
-              A client is whom you bill: it has subscriptions, and users who see their own usage and bills.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All clients"
+        label="Clients"
+        loaded={clients}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Name" />}
+        csv={{ to: CLIENTS.from, input }}
+        empty={
+          <Empty
+            title="No clients yet"
+            action={creation.first}
+            curl={`curl ${location.origin}/api/v1/clients -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" -d '{"name": "Acme"}'`}
+          >
+            A client is whom you bill: it has subscriptions, and users who see their own usage and bills.
+          </Empty>
+        }
+      />
       {creation.is_open && (
         <Dialog title="New client" onClose={creation.close}>
           <Form

@@ -6,10 +6,11 @@ import { number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { List } from "../../ui/list.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { getConfig, listCollections, runCollection } from "./calls.ts";
 import { ResultsUpload } from "./results_upload.tsx";
@@ -54,17 +55,15 @@ export function CollectionsPage() {
       }
     >
       <AreaTabs at="/debits/collections" />
-      <Section title="All runs">
-        <ListTable
-          label="Collections"
-          loaded={runs}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="No runs yet" />}
-          acts={fileOf}
-        />
-      </Section>
+      <List
+        title="All runs"
+        label="Collections"
+        loaded={runs}
+        columns={columns}
+        query={query}
+        empty={<Empty title="No runs yet" />}
+        acts={fileOf}
+      />
       {can_write && <ResultsUpload />}
       {is_open && (
         <Confirm

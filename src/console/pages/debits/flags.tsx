@@ -4,16 +4,17 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
+import { List } from "../../ui/list.tsx";
 import { MandateLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { TextAreaField } from "../../ui/fields.tsx";
-import { Filters, SelectFilter } from "../../ui/filters.tsx";
+import { SelectFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listFlags, resolveFlag } from "./calls.ts";
 
@@ -56,8 +57,13 @@ export function FlagsPage() {
   return (
     <Page title="Flags" intro="Results that contradict earlier ones, or never came: a person decides.">
       <AreaTabs at="/debits/flags" />
-      <Section title="All flags">
-        <Filters query={query}>
+      <List
+        title="All flags"
+        label="Flags"
+        loaded={flags}
+        columns={columns}
+        query={query}
+        filters={
           <SelectFilter
             query={query}
             name="status"
@@ -67,17 +73,10 @@ export function FlagsPage() {
               { value: "resolved", label: "resolved" },
             ]}
           />
-        </Filters>
-        <ListTable
-          label="Flags"
-          loaded={flags}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="None">Every result could be applied by itself.</Empty>}
-          {...(may("emandate:write") && { acts })}
-        />
-      </Section>
+        }
+        empty={<Empty title="None">Every result could be applied by itself.</Empty>}
+        {...(may("emandate:write") && { acts })}
+      />
       {open && (
         <FormDialog
           title={`Resolve: ${words(open.reason)}`}

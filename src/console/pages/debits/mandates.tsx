@@ -7,14 +7,15 @@ import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { DecimalField, SelectField, TextField } from "../../ui/fields.tsx";
-import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { Form } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { createMandate, listMandates, PRODUCTS } from "./calls.ts";
 import { MANDATE_TONES } from "./tones.ts";
@@ -51,24 +52,24 @@ export function MandatesPage() {
       actions={creation.button}
     >
       <AreaTabs at="/debits/mandates" />
-      <Section title="All mandates">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name, email or reference" />
-          <SelectFilter query={query} name="status" label="State" choices={STATES} />
-        </Filters>
-        <ListTable
-          label="Mandates"
-          loaded={mandates}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No mandates yet" action={creation.first}>
-              The customer authorises it once, at the bank's own page.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All mandates"
+        label="Mandates"
+        loaded={mandates}
+        columns={columns}
+        query={query}
+        filters={
+          <>
+            <SearchFilter query={query} name="search" label="Name, email or reference" />
+            <SelectFilter query={query} name="status" label="State" choices={STATES} />
+          </>
+        }
+        empty={
+          <Empty title="No mandates yet" action={creation.first}>
+            The customer authorises it once, at the bank's own page.
+          </Empty>
+        }
+      />
       {creation.is_open && <NewMandate onClose={creation.close} />}
     </Page>
   );

@@ -4,13 +4,14 @@ import { BASE } from "../../app/find_page.ts";
 import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
+import { List } from "../../ui/list.tsx";
 import { MandateLink } from "../../ui/named_link.tsx";
-import { DateFilter, Filters, SelectFilter } from "../../ui/filters.tsx";
+import { DateFilter, SelectFilter } from "../../ui/filters.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { listPayments } from "./calls.ts";
 import { PAYMENT_TONES } from "./tones.ts";
 
@@ -39,21 +40,21 @@ export function PaymentsPage() {
   return (
     <Page title="Debits" intro="Each debit of a mandate, for a period or by hand.">
       <AreaTabs at="/debits/payments" />
-      <Section title="All debits">
-        <Filters query={query}>
-          <SelectFilter query={query} name="status" label="State" choices={STATES} />
-          <DateFilter query={query} name="from" label="Due from" />
-          <DateFilter query={query} name="to" label="Due to" />
-        </Filters>
-        <ListTable
-          label="Debits"
-          loaded={payments}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="No debits yet">They begin when a mandate is active.</Empty>}
-        />
-      </Section>
+      <List
+        title="All debits"
+        label="Debits"
+        loaded={payments}
+        columns={columns}
+        query={query}
+        filters={
+          <>
+            <SelectFilter query={query} name="status" label="State" choices={STATES} />
+            <DateFilter query={query} name="from" label="Due from" />
+            <DateFilter query={query} name="to" label="Due to" />
+          </>
+        }
+        empty={<Empty title="No debits yet">They begin when a mandate is active.</Empty>}
+      />
     </Page>
   );
 }

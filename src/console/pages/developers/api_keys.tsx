@@ -7,13 +7,14 @@ import { CopyButton } from "../../ui/button.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
 import { NumberField, SelectField, TextField } from "../../ui/fields.tsx";
-import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { createApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "./calls.ts";
 
@@ -91,34 +92,34 @@ export function ApiKeysPage() {
       actions={creation.button}
     >
       <AreaTabs at="/developers/api-keys" />
-      <Section title="All keys">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name" />
-          <SelectFilter query={query} name="role" label="For" choices={ROLES} />
-          <SelectFilter
-            query={query}
-            name="revoked"
-            label="State"
-            choices={[
-              { value: "false", label: "active" },
-              { value: "true", label: "revoked" },
-            ]}
-          />
-        </Filters>
-        <ListTable
-          label="API keys"
-          loaded={keys}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No keys yet" action={creation.first}>
-              What measures usage takes one for the role ingest.
-            </Empty>
-          }
-          {...(can_write && { acts })}
-        />
-      </Section>
+      <List
+        title="All keys"
+        label="API keys"
+        loaded={keys}
+        columns={columns}
+        query={query}
+        filters={
+          <>
+            <SearchFilter query={query} name="search" label="Name" />
+            <SelectFilter query={query} name="role" label="For" choices={ROLES} />
+            <SelectFilter
+              query={query}
+              name="revoked"
+              label="State"
+              choices={[
+                { value: "false", label: "active" },
+                { value: "true", label: "revoked" },
+              ]}
+            />
+          </>
+        }
+        empty={
+          <Empty title="No keys yet" action={creation.first}>
+            What measures usage takes one for the role ingest.
+          </Empty>
+        }
+        {...(can_write && { acts })}
+      />
       <Addresses />
       {creation.is_open && <NewKey onMade={setShown} onClose={creation.close} />}
       {open?.kind === "rotate" && (

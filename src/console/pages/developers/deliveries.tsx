@@ -6,12 +6,13 @@ import { count, number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
-import { DateFilter, Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
-import { Badge, Facts, Json, Page, Section } from "../../ui/page.tsx";
+import { DateFilter, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { List } from "../../ui/list.tsx";
+import { Badge, Facts, Json, Page } from "../../ui/page.tsx";
 import { PickFilter } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty, FailureNotice } from "../../ui/states.tsx";
-import { type Column, ListTable, Table } from "../../ui/table.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { say } from "../../ui/toast.tsx";
 import { listDeliveries, redeliver, WEBHOOKS } from "./calls.ts";
@@ -44,28 +45,28 @@ export function DeliveriesPage() {
   return (
     <Page title="Deliveries" intro="Each message to each webhook, with its attempts.">
       <AreaTabs at="/developers/deliveries" />
-      <Section title="All deliveries">
-        <Filters query={query}>
-          <SearchFilter query={query} name="event_type" label="Event, such as subscription.*" />
-          <SelectFilter
-            query={query}
-            name="status"
-            label="State"
-            choices={Object.keys(TONES).map((value) => ({ value, label: value }))}
-          />
-          <PickFilter query={query} name="endpoint_id" label="Webhook" source={WEBHOOKS} />
-          <DateFilter query={query} name="from" label="From" />
-          <DateFilter query={query} name="to" label="Before" />
-        </Filters>
-        <ListTable
-          label="Deliveries"
-          loaded={deliveries}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="Nothing yet">Deliveries begin once there is a webhook.</Empty>}
-        />
-      </Section>
+      <List
+        title="All deliveries"
+        label="Deliveries"
+        loaded={deliveries}
+        columns={columns}
+        query={query}
+        filters={
+          <>
+            <SearchFilter query={query} name="event_type" label="Event, such as subscription.*" />
+            <SelectFilter
+              query={query}
+              name="status"
+              label="State"
+              choices={Object.keys(TONES).map((value) => ({ value, label: value }))}
+            />
+            <PickFilter query={query} name="endpoint_id" label="Webhook" source={WEBHOOKS} />
+            <DateFilter query={query} name="from" label="From" />
+            <DateFilter query={query} name="to" label="Before" />
+          </>
+        }
+        empty={<Empty title="Nothing yet">Deliveries begin once there is a webhook.</Empty>}
+      />
       {open && <DeliverySheet of={open} onClose={() => setOpen(undefined)} />}
     </Page>
   );

@@ -4,12 +4,13 @@ import { useAnswer } from "../../api/cache.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet } from "../../ui/dialog.tsx";
-import { DateFilter, FilterChip, Filters, SearchFilter } from "../../ui/filters.tsx";
+import { DateFilter, FilterChip, SearchFilter } from "../../ui/filters.tsx";
+import { List } from "../../ui/list.tsx";
 import { words } from "../../ui/names.ts";
-import { Facts, Json, Page, Section } from "../../ui/page.tsx";
+import { Facts, Json, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listEvents } from "./calls.ts";
 
@@ -34,24 +35,24 @@ export function EventsPage() {
   return (
     <Page title="Events" intro="What happened to the company's records, as webhooks tell it.">
       <AreaTabs at="/developers/events" />
-      <Section title="All events">
-        <Filters query={query}>
-          <SearchFilter query={query} name="type" label="Type, such as billing_record.*" />
-          <DateFilter query={query} name="from" label="From" />
-          <DateFilter query={query} name="to" label="Before" />
-          {subject !== undefined && (
-            <FilterChip query={query} names={["subject"]} text={`Of ${words(subject.replace(":", " "))}`} />
-          )}
-        </Filters>
-        <ListTable
-          label="Events"
-          loaded={events}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="Nothing yet" />}
-        />
-      </Section>
+      <List
+        title="All events"
+        label="Events"
+        loaded={events}
+        columns={columns}
+        query={query}
+        filters={
+          <>
+            <SearchFilter query={query} name="type" label="Type, such as billing_record.*" />
+            <DateFilter query={query} name="from" label="From" />
+            <DateFilter query={query} name="to" label="Before" />
+            {subject !== undefined && (
+              <FilterChip query={query} names={["subject"]} text={`Of ${words(subject.replace(":", " "))}`} />
+            )}
+          </>
+        }
+        empty={<Empty title="Nothing yet" />}
+      />
       {open && (
         <Sheet title={open.type} onClose={() => setOpen(undefined)}>
           <Facts

@@ -8,13 +8,14 @@ import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
 import { edited, readAnew } from "../../ui/edited.ts";
 import { TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { attempt, say } from "../../ui/toast.tsx";
 import {
   createWebhook,
@@ -91,24 +92,20 @@ export function WebhooksPage() {
       actions={creation.button}
     >
       <AreaTabs at="/developers/webhooks" />
-      <Section title="All webhooks">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Address" />
-        </Filters>
-        <ListTable
-          label="Webhooks"
-          loaded={webhooks}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No webhooks yet" action={creation.first}>
-              Bills, plan changes, debits, applications, alerts: as they happen.
-            </Empty>
-          }
-          {...(can_write && { acts })}
-        />
-      </Section>
+      <List
+        title="All webhooks"
+        label="Webhooks"
+        loaded={webhooks}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Address" />}
+        empty={
+          <Empty title="No webhooks yet" action={creation.first}>
+            Bills, plan changes, debits, applications, alerts: as they happen.
+          </Empty>
+        }
+        {...(can_write && { acts })}
+      />
       {(creation.is_open || open?.kind === "edit") && (
         <WebhookDialog
           {...(open && { of: open.of })}

@@ -4,13 +4,14 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { number } from "../../text/number.ts";
 import { date } from "../../text/time.ts";
+import { List } from "../../ui/list.tsx";
 import { ClientLink } from "../../ui/named_link.tsx";
-import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickFilter } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await, Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { CLIENTS } from "../../ui/sources.ts";
 import { getForm, listForms } from "./calls.ts";
@@ -38,31 +39,29 @@ export function FormsPage() {
   const forms = useAnswer(listForms, query.input(["search", "client_id", "is_active"]));
   return (
     <Page title="Forms" intro="Forms that client users have built, as their readers see them.">
-      <Section title="All forms">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name" />
-          <PickFilter query={query} name="client_id" label="Client" source={CLIENTS} />
-          <SelectFilter
-            query={query}
-            name="is_active"
-            label="State"
-            choices={[
-              { value: "true", label: "active" },
-              { value: "false", label: "inactive" },
-            ]}
-          />
-        </Filters>
-        <ListTable
-          label="Forms"
-          loaded={forms}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No forms yet">Client users build them in their own part of this console.</Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All forms"
+        label="Forms"
+        loaded={forms}
+        columns={columns}
+        query={query}
+        filters={
+          <>
+            <SearchFilter query={query} name="search" label="Name" />
+            <PickFilter query={query} name="client_id" label="Client" source={CLIENTS} />
+            <SelectFilter
+              query={query}
+              name="is_active"
+              label="State"
+              choices={[
+                { value: "true", label: "active" },
+                { value: "false", label: "inactive" },
+              ]}
+            />
+          </>
+        }
+        empty={<Empty title="No forms yet">Client users build them in their own part of this console.</Empty>}
+      />
     </Page>
   );
 }

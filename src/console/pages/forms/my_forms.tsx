@@ -10,12 +10,13 @@ import { Button, LinkButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { type Edited, edited, readAnew } from "../../ui/edited.ts";
 import { CheckField, SelectField, TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { cleaned, Form, Rows, type Values, within } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await, Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { createMyForm, deleteMyForm, getMyForm, listMyForms, updateMyForm } from "./calls.ts";
 import { FormPreview } from "./preview.tsx";
@@ -47,23 +48,19 @@ export function MyFormsPage() {
       intro="Forms for your own users, which your programs show by the interface."
       actions={add}
     >
-      <Section title="All forms">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name" />
-        </Filters>
-        <ListTable
-          label="Forms"
-          loaded={forms}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No forms yet" action={add}>
-              A form has a title and fields, and is seen as you build it.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All forms"
+        label="Forms"
+        loaded={forms}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Name" />}
+        empty={
+          <Empty title="No forms yet" action={add}>
+            A form has a title and fields, and is seen as you build it.
+          </Empty>
+        }
+      />
     </Page>
   );
 }

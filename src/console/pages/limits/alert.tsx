@@ -3,12 +3,13 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { number } from "../../text/number.ts";
+import { List } from "../../ui/list.tsx";
 import { MeterLink, SubscriptionLink } from "../../ui/named_link.tsx";
-import { DateFilter, Filters } from "../../ui/filters.tsx";
+import { DateFilter } from "../../ui/filters.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await, Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { thresholdText } from "./alerts.tsx";
 import { getAlert, listFirings } from "./calls.ts";
@@ -61,19 +62,19 @@ function Firings({ of }: { of: Alert }) {
     },
   ];
   return (
-    <Section title="What it told">
-      <Filters query={query}>
-        <DateFilter query={query} name="from" label="From" />
-        <DateFilter query={query} name="to" label="Before" />
-      </Filters>
-      <ListTable
-        label="What it told"
-        loaded={firings}
-        columns={columns}
-        keyOf={({ id }) => id}
-        query={query}
-        empty={<Empty title="Nothing yet" />}
-      />
-    </Section>
+    <List
+      title="What it told"
+      label="What it told"
+      loaded={firings}
+      columns={columns}
+      query={query}
+      filters={
+        <>
+          <DateFilter query={query} name="from" label="From" />
+          <DateFilter query={query} name="to" label="Before" />
+        </>
+      }
+      empty={<Empty title="Nothing yet" />}
+    />
   );
 }

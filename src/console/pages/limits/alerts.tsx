@@ -11,12 +11,13 @@ import { Confirm } from "../../ui/dialog.tsx";
 import { edited, readAnew } from "../../ui/edited.ts";
 import { SelectField, TagsField, TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { METERS } from "../../ui/sources.ts";
 import { createAlert, deleteAlert, getAlert, listAlerts, listFeatures, updateAlert } from "./calls.ts";
 
@@ -84,21 +85,19 @@ export function AlertsPage() {
       intro="Thresholds on usage, running charges, their forecast or a share of limits. Each is told once a window, by the event alert.reached, within seconds."
       actions={creation.button}
     >
-      <Section title="All alerts">
-        <ListTable
-          label="Alerts"
-          loaded={alerts}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No alerts yet" action={creation.first}>
-              Webhooks carry them to your programs.
-            </Empty>
-          }
-          {...(can_write && { acts })}
-        />
-      </Section>
+      <List
+        title="All alerts"
+        label="Alerts"
+        loaded={alerts}
+        columns={columns}
+        query={query}
+        empty={
+          <Empty title="No alerts yet" action={creation.first}>
+            Webhooks carry them to your programs.
+          </Empty>
+        }
+        {...(can_write && { acts })}
+      />
       {creation.is_open && <NewAlert onClose={creation.close} />}
       {editing && (
         <FormDialog

@@ -3,18 +3,19 @@ import type { Feature } from "../../../billing/features/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { edited, readAnew } from "../../ui/edited.ts";
+import { List } from "../../ui/list.tsx";
 import { MeterLink } from "../../ui/named_link.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { SelectField, TextAreaField, TextField } from "../../ui/fields.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { METERS } from "../../ui/sources.ts";
 import { createFeature, deleteFeature, getFeature, listFeatures, updateFeature } from "./calls.ts";
 
@@ -63,24 +64,20 @@ export function FeaturesPage() {
       intro="What billing models and add-ons grant, and what a gateway asks about before each call."
       actions={creation.button}
     >
-      <Section title="All features">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name or code" />
-        </Filters>
-        <ListTable
-          label="Features"
-          loaded={features}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No features yet" action={creation.first}>
-              A limit on tokens, single sign-on, a tier of support.
-            </Empty>
-          }
-          {...(can_write && { acts })}
-        />
-      </Section>
+      <List
+        title="All features"
+        label="Features"
+        loaded={features}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Name or code" />}
+        empty={
+          <Empty title="No features yet" action={creation.first}>
+            A limit on tokens, single sign-on, a tier of support.
+          </Empty>
+        }
+        {...(can_write && { acts })}
+      />
       {(creation.is_open || open?.kind === "edit") && (
         <FeatureDialog
           {...(open && { of: open.of })}

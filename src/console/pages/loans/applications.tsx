@@ -5,12 +5,13 @@ import type { PageProps } from "../../app/pages.ts";
 import { money } from "../../text/money.ts";
 import { count } from "../../text/number.ts";
 import { ago } from "../../text/time.ts";
-import { DateFilter, Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { DateFilter, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { List } from "../../ui/list.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { listApplications } from "./calls.ts";
 import { Environment, titleIn } from "./environment.tsx";
@@ -73,22 +74,22 @@ export function ApplicationsPage({ params }: PageProps) {
   return (
     <Page title={titleIn(environment, "Applications")} intro="Borrowers' applications, by state and age.">
       <Environment of={environment} at="applications">
-        <Section title="All applications">
-          <Filters query={query}>
-            <SearchFilter query={query} name="search" label="Name or reference" />
-            <SelectFilter query={query} name="status" label="State" choices={STATES} />
-            <DateFilter query={query} name="from" label="From" />
-            <DateFilter query={query} name="to" label="Before" />
-          </Filters>
-          <ListTable
-            label="Applications"
-            loaded={applications}
-            columns={columns}
-            keyOf={({ id }) => id}
-            query={query}
-            empty={<Empty title="No applications yet">Loan agents send them by the interface.</Empty>}
-          />
-        </Section>
+        <List
+          title="All applications"
+          label="Applications"
+          loaded={applications}
+          columns={columns}
+          query={query}
+          filters={
+            <>
+              <SearchFilter query={query} name="search" label="Name or reference" />
+              <SelectFilter query={query} name="status" label="State" choices={STATES} />
+              <DateFilter query={query} name="from" label="From" />
+              <DateFilter query={query} name="to" label="Before" />
+            </>
+          }
+          empty={<Empty title="No applications yet">Loan agents send them by the interface.</Empty>}
+        />
       </Environment>
     </Page>
   );

@@ -7,13 +7,14 @@ import { Button } from "../../ui/button.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, Sheet } from "../../ui/dialog.tsx";
 import { NumberField, TagsField, TextAreaField, TextField } from "../../ui/fields.tsx";
-import { Filters, SelectFilter } from "../../ui/filters.tsx";
+import { SelectFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
-import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
+import { Badge, Facts, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { createDefinition, listDefinitions, publishDefinition, retireDefinition } from "./calls.ts";
 import { Environment, titleIn } from "./environment.tsx";
 
@@ -63,25 +64,25 @@ export function ConsentTextsPage({ params }: PageProps) {
       actions={creation.button}
     >
       <Environment of={environment} at="consents">
-        <Section title="All texts">
-          <Filters query={query}>
-            <SelectFilter
-              query={query}
-              name="status"
-              label="State"
-              choices={Object.keys(TONES).map((value) => ({ value, label: value }))}
-            />
-          </Filters>
-          <ListTable
-            label="Consent texts"
-            loaded={definitions}
-            columns={columns}
-            keyOf={({ id }) => id}
-            query={query}
-            empty={<Empty title="No texts yet" />}
-            {...(can_write && { acts })}
-          />
-        </Section>
+        <List
+          title="All texts"
+          label="Consent texts"
+          loaded={definitions}
+          columns={columns}
+          query={query}
+          filters={
+            <>
+              <SelectFilter
+                query={query}
+                name="status"
+                label="State"
+                choices={Object.keys(TONES).map((value) => ({ value, label: value }))}
+              />
+            </>
+          }
+          empty={<Empty title="No texts yet" />}
+          {...(can_write && { acts })}
+        />
       </Environment>
       {creation.is_open && <NewText environment={environment} onClose={creation.close} />}
       {open?.kind === "read" && (

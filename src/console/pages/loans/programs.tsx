@@ -19,14 +19,15 @@ import {
   TextAreaField,
   TextField,
 } from "../../ui/fields.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty, FailureNotice } from "../../ui/states.tsx";
-import { type Column, ListTable, Table } from "../../ui/table.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
 import {
   activateProgram,
   createProgram,
@@ -105,22 +106,16 @@ export function ProgramsPage({ params }: PageProps) {
       actions={creation.button}
     >
       <Environment of={environment} at="programs">
-        <Section title="All programs">
-          <Filters query={query}>
-            <SearchFilter query={query} name="search" label="Name or code" />
-          </Filters>
-          <ListTable
-            label="Loan programs"
-            loaded={programs}
-            columns={columns}
-            keyOf={({ id }) => id}
-            query={query}
-            empty={
-              <Empty title="No programs yet">A program says how much, how long, and at what rate.</Empty>
-            }
-            acts={acts}
-          />
-        </Section>
+        <List
+          title="All programs"
+          label="Loan programs"
+          loaded={programs}
+          columns={columns}
+          query={query}
+          filters={<SearchFilter query={query} name="search" label="Name or code" />}
+          empty={<Empty title="No programs yet">A program says how much, how long, and at what rate.</Empty>}
+          acts={acts}
+        />
       </Environment>
       {creation.is_open && <ProgramDialog environment={environment} onClose={creation.close} />}
       {open?.kind === "edit" && <ProgramDialog environment={environment} of={open.of} onClose={close} />}

@@ -3,12 +3,13 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { LinkButton } from "../../ui/button.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
+import { List } from "../../ui/list.tsx";
 import { words } from "../../ui/names.ts";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { METERS } from "../../ui/sources.ts";
 import { termsText } from "./terms_text.ts";
 
@@ -42,24 +43,20 @@ export function MetersPage() {
       intro="What counts of the events: sums, numbers of different users, levels. A meter made today counts events of any age."
       actions={add}
     >
-      <Section title="All meters">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name or code" />
-        </Filters>
-        <ListTable
-          label="Meters"
-          loaded={meters}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No meters yet" action={add}>
-              Without one, a billing model counts the units of all usage. Meters count parts of it, such as
-              tokens that go in.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All meters"
+        label="Meters"
+        loaded={meters}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Name or code" />}
+        empty={
+          <Empty title="No meters yet" action={add}>
+            Without one, a billing model counts the units of all usage. Meters count parts of it, such as
+            tokens that go in.
+          </Empty>
+        }
+      />
     </Page>
   );
 }

@@ -7,10 +7,10 @@ import { period } from "../../text/time.ts";
 import { bills, NAMED_BILL_COLUMNS } from "../../ui/bills.tsx";
 import { BillLines } from "../../ui/bill_lines.tsx";
 import { LinkButton } from "../../ui/button.tsx";
+import { List } from "../../ui/list.tsx";
 import { Facts, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await, Empty } from "../../ui/states.tsx";
-import { ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { getBill } from "./calls.ts";
 
@@ -21,17 +21,15 @@ export function MyBillsPage() {
   const loaded = useAnswer(bills().list, input);
   return (
     <Page title="Bills">
-      <Section title="All bills">
-        <ListTable
-          label="Bills"
-          loaded={loaded}
-          columns={NAMED_BILL_COLUMNS}
-          keyOf={({ id }) => id}
-          query={query}
-          csv={{ to: bills().list, input }}
-          empty={<Empty title="No bills yet">The first comes when the first period ends.</Empty>}
-        />
-      </Section>
+      <List
+        title="All bills"
+        label="Bills"
+        loaded={loaded}
+        columns={NAMED_BILL_COLUMNS}
+        query={query}
+        csv={{ to: bills().list, input }}
+        empty={<Empty title="No bills yet">The first comes when the first period ends.</Empty>}
+      />
     </Page>
   );
 }

@@ -2,14 +2,15 @@ import type { Product } from "../../../billing/products/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { date } from "../../text/time.ts";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { FormDialog } from "../../ui/form.tsx";
-import { Page, Section } from "../../ui/page.tsx";
+import { List } from "../../ui/list.tsx";
+import { Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { PRODUCTS } from "../../ui/sources.ts";
 import { createProduct } from "./calls.ts";
@@ -32,24 +33,20 @@ export function ProductsPage() {
       intro="What you sell: an API, a model, a service. Usage and revenue can be seen by product."
       actions={creation.button}
     >
-      <Section title="All products">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name" />
-        </Filters>
-        <ListTable
-          label="Products"
-          loaded={products}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          csv={{ to: PRODUCTS.from, input }}
-          empty={
-            <Empty title="No products yet" action={creation.first}>
-              A subscription is of one product.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All products"
+        label="Products"
+        loaded={products}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Name" />}
+        csv={{ to: PRODUCTS.from, input }}
+        empty={
+          <Empty title="No products yet" action={creation.first}>
+            A subscription is of one product.
+          </Empty>
+        }
+      />
       {creation.is_open && (
         <FormDialog
           title="New product"

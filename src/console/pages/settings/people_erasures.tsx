@@ -1,17 +1,14 @@
 import { useState } from "preact/hooks";
 import type { FindPerson, PersonErasure, PersonPreview, PersonPreviews } from "../../../people/model.ts";
-import { useAnswer, write } from "../../api/cache.ts";
+import { write } from "../../api/cache.ts";
 import { list, post, type Received, send } from "../../api/call.ts";
 import { count, number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog, useSubmit } from "../../ui/dialog.tsx";
+import { Confirm, useSubmit } from "../../ui/dialog.tsx";
+import { ErasuresOf, LookFirst } from "../../ui/erasures.tsx";
 import { Choose, choicesOf, TextInput } from "../../ui/explorer/choose.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
-import { useQuery } from "../../ui/query.ts";
-import { Empty, FailureNotice } from "../../ui/states.tsx";
-import { type Column, ListTable, Table } from "../../ui/table.tsx";
-import { Time } from "../../ui/timeline.tsx";
+import { Badge } from "../../ui/page.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
 
 type Erasure = Received<PersonErasure>;
 type Preview = Received<PersonPreview>;
@@ -21,44 +18,23 @@ const previewErasure = post<typeof PersonPreviews>("/people/erasures/preview");
 const erasePerson = post<typeof PersonErasure>("/people/erasures");
 
 const columns: Column<Erasure>[] = [
-  { title: "Erasure", cell: ({ id }) => `#${id}` },
-  {
-    title: "State",
-    cell: ({ status }) => <Badge tone={status === "done" ? "good" : "busy"}>{status}</Badge>,
-  },
   { title: "Who", cell: ({ subjects }) => subjects.map(({ kind, id }) => `${kind} #${id}`).join(", ") },
   { title: "Records", is_figure: true, cell: ({ records }) => number(records) },
-  { title: "Asked for", is_minor: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
 /** Erasures of people, wherever they are named. */
 export function PeopleErasuresPage() {
-  const query = useQuery();
-  const erasures = useAnswer(listErasures, query.input([]));
-  const [is_open, setOpen] = useState(false);
   return (
-    <Page
+    <ErasuresOf
       title="Erasing people"
       intro="What is about a person goes for good, wherever it stands. Amounts, ids, states and dates stay."
-      actions={
-        <Button kind="danger" data-new onClick={() => setOpen(true)}>
-          Erase a person
-        </Button>
-      }
-    >
-      <AreaTabs at="/settings/erasures" />
-      <Section title="Erasures">
-        <ListTable
-          label="Erasures"
-          loaded={erasures}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="No erasures yet">For when a person asks for it.</Empty>}
-        />
-      </Section>
-      {is_open && <Erasing onClose={() => setOpen(false)} />}
-    </Page>
+      act="Erase a person"
+      tabs={<AreaTabs at="/settings/erasures" />}
+      from={listErasures}
+      columns={columns}
+      why="For when a person asks for it."
+      Erasing={Erasing}
+    />
   );
 }
 
@@ -93,7 +69,14 @@ function Erasing({ onClose }: { onClose: () => void }) {
       </Confirm>
     );
   return (
-    <Dialog title="Erase a person" onClose={onClose}>
+    <LookFirst
+      title="Erase a person"
+      leave="Erase nobody"
+      look={look}
+      is_asked={who !== ""}
+      onClose={onClose}
+      found={found && (found.length === 0 ? <p>Nobody has it.</p> : <Found of={found} />)}
+    >
       <Choose label="Found by" value={by} choices={choicesOf(BY)} onChoose={setBy} />
       <TextInput
         label={BY[by]}
@@ -103,15 +86,7 @@ function Erasing({ onClose }: { onClose: () => void }) {
           setFound(undefined);
         }}
       />
-      {look.failure && <FailureNotice failure={look.failure} />}
-      {found && (found.length === 0 ? <p>Nobody has it.</p> : <Found of={found} />)}
-      <div class="actions end">
-        <Button onClick={onClose}>Erase nobody</Button>
-        <Button kind="primary" disabled={look.is_busy || who === ""} onClick={() => void look.submit()}>
-          Show what would be erased
-        </Button>
-      </div>
-    </Dialog>
+    </LookFirst>
   );
 }
 

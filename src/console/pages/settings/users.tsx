@@ -4,14 +4,15 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may, me } from "../../app/session.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
+import { List } from "../../ui/list.tsx";
 import { ClientLink } from "../../ui/named_link.tsx";
 import { useCreation } from "../../ui/creation.tsx";
-import { Filters, SearchFilter } from "../../ui/filters.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { date } from "../../text/time.ts";
 import { listUsers } from "./calls.ts";
@@ -56,20 +57,16 @@ export function UsersPage() {
       actions={creation.button}
     >
       <AreaTabs at="/settings/users" />
-      <Section title="All users">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Email or name" />
-        </Filters>
-        <ListTable
-          label="Users"
-          loaded={users}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="No users yet" />}
-          {...(may("users:write") && { acts })}
-        />
-      </Section>
+      <List
+        title="All users"
+        label="Users"
+        loaded={users}
+        columns={columns}
+        query={query}
+        filters={<SearchFilter query={query} name="search" label="Email or name" />}
+        empty={<Empty title="No users yet" />}
+        {...(may("users:write") && { acts })}
+      />
       {creation.is_open && (
         <NewUser
           onClose={creation.close}

@@ -11,6 +11,7 @@ import { send } from "../../api/call.ts";
 import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { count, number } from "../../text/number.ts";
+import { List } from "../../ui/list.tsx";
 import { BillingModelLink, SubscriptionLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { useCreation } from "../../ui/creation.tsx";
@@ -22,7 +23,7 @@ import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await, Empty, FailureNotice } from "../../ui/states.tsx";
-import { type Column, ListTable, Table } from "../../ui/table.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { BILLING_MODELS } from "../../ui/sources.ts";
 import { createMigration, getMigration, listMigrations } from "./calls.ts";
@@ -55,16 +56,14 @@ export function MigrationsPage() {
       intro="Moves all subscriptions on one billing model to another, each at its next period. First it shows whom."
       actions={creation.button}
     >
-      <Section title="All migrations">
-        <ListTable
-          label="Migrations"
-          loaded={migrations}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={<Empty title="None yet">Nobody moves unasked.</Empty>}
-        />
-      </Section>
+      <List
+        title="All migrations"
+        label="Migrations"
+        loaded={migrations}
+        columns={columns}
+        query={query}
+        empty={<Empty title="None yet">Nobody moves unasked.</Empty>}
+      />
       {creation.is_open && <NewMigration onClose={creation.close} />}
     </Page>
   );

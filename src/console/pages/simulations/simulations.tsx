@@ -8,11 +8,12 @@ import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Form, within } from "../../ui/form.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { List } from "../../ui/list.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { PickField } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { BILLING_MODELS } from "../../ui/sources.ts";
 import { createSimulation, listSimulations } from "./calls.ts";
@@ -50,20 +51,18 @@ export function SimulationsPage() {
       intro="What another price would have earned, on months that were really billed. The prices in force must come to what was billed, to the cent."
       actions={creation.button}
     >
-      <Section title="All simulations">
-        <ListTable
-          label="Simulations"
-          loaded={simulations}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No simulations yet" action={creation.first}>
-              Nothing but the simulation itself is written.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All simulations"
+        label="Simulations"
+        loaded={simulations}
+        columns={columns}
+        query={query}
+        empty={
+          <Empty title="No simulations yet" action={creation.first}>
+            Nothing but the simulation itself is written.
+          </Empty>
+        }
+      />
       {creation.is_open && <NewSimulation onClose={creation.close} />}
     </Page>
   );

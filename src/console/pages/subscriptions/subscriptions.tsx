@@ -6,14 +6,15 @@ import { count } from "../../text/number.ts";
 import { date } from "../../text/time.ts";
 import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { NumberField, TextField, TimeField } from "../../ui/fields.tsx";
 import { Form, type FormState } from "../../ui/form.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { List } from "../../ui/list.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { PickField, PickFilter } from "../../ui/picker.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { say } from "../../ui/toast.tsx";
 import { BILLING_MODELS, CLIENTS, PRODUCTS, SUBSCRIPTIONS } from "../../ui/sources.ts";
@@ -72,39 +73,39 @@ export function SubscriptionsPage() {
       intro="A client takes a product at a price. Usage is sent for a subscription, and billed by it."
       actions={creation.button}
     >
-      <Section title="All subscriptions">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name or external id" />
-          <PickFilter query={query} name="client_id" label="Client" source={CLIENTS} />
-          <PickFilter query={query} name="product_id" label="Product" source={PRODUCTS} />
-          <SelectFilter
-            query={query}
-            name="status"
-            label="State"
-            choices={[
-              { value: "active", label: "active" },
-              { value: "cancelled", label: "cancelled" },
-            ]}
-          />
-        </Filters>
-        <ListTable
-          label="Subscriptions"
-          loaded={subscriptions}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          csv={{ to: SUBSCRIPTIONS.from, input }}
-          empty={
-            <Empty
-              title="No subscriptions yet"
-              action={creation.first}
-              curl={`curl ${location.origin}/api/v1/subscriptions -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '{"name": "Acme, production", "external_subscription_id": "acme-api", "product_id": 1, "client_id": 1, "billing_model_id": 1}'`}
-            >
-              It needs a client, a product and a billing model.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="All subscriptions"
+        label="Subscriptions"
+        loaded={subscriptions}
+        columns={columns}
+        query={query}
+        filters={
+          <>
+            <SearchFilter query={query} name="search" label="Name or external id" />
+            <PickFilter query={query} name="client_id" label="Client" source={CLIENTS} />
+            <PickFilter query={query} name="product_id" label="Product" source={PRODUCTS} />
+            <SelectFilter
+              query={query}
+              name="status"
+              label="State"
+              choices={[
+                { value: "active", label: "active" },
+                { value: "cancelled", label: "cancelled" },
+              ]}
+            />
+          </>
+        }
+        csv={{ to: SUBSCRIPTIONS.from, input }}
+        empty={
+          <Empty
+            title="No subscriptions yet"
+            action={creation.first}
+            curl={`curl ${location.origin}/api/v1/subscriptions -H "Authorization: Bearer $TOKEN" \\\n  -H "Content-Type: application/json" \\\n  -d '{"name": "Acme, production", "external_subscription_id": "acme-api", "product_id": 1, "client_id": 1, "billing_model_id": 1}'`}
+          >
+            It needs a client, a product and a billing model.
+          </Empty>
+        }
+      />
       {creation.is_open && <NewSubscription client_id={query.values.client_id} onClose={creation.close} />}
     </Page>
   );

@@ -1,19 +1,16 @@
 import { useState } from "preact/hooks";
 import type { UsageErasure } from "../../../usage/erasures/model.ts";
 import type { UsageAggregation } from "../../../usage/search/model.ts";
-import { useAnswer, write } from "../../api/cache.ts";
+import { write } from "../../api/cache.ts";
 import { find, list, post, type Received, send } from "../../api/call.ts";
 import { company } from "../../app/session.ts";
+import { isolated } from "../../text/isolated.ts";
 import { count, number } from "../../text/number.ts";
 import { dateTime } from "../../text/time.ts";
-import { Button } from "../../ui/button.tsx";
-import { Confirm, Dialog, useSubmit } from "../../ui/dialog.tsx";
+import { Confirm, useSubmit } from "../../ui/dialog.tsx";
+import { ErasuresOf, LookFirst } from "../../ui/erasures.tsx";
 import { TextInput } from "../../ui/explorer/choose.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
-import { useQuery } from "../../ui/query.ts";
-import { Empty, FailureNotice } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
-import { Time } from "../../ui/timeline.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { say } from "../../ui/toast.tsx";
 import { UsageTabs } from "./tabs.tsx";
 
@@ -24,14 +21,8 @@ const eraseUsage = post<typeof UsageErasure>("/usage/erasures");
 const sumEvents = find<typeof UsageAggregation>("/usage/search");
 
 const columns: Column<Erasure>[] = [
-  { title: "Erasure", cell: ({ id }) => `#${id}` },
-  {
-    title: "State",
-    cell: ({ status }) => <Badge tone={status === "done" ? "good" : "busy"}>{status}</Badge>,
-  },
   { title: "Events with", cell: (erasure) => conditionsOf(erasure) },
   { title: "Erased", is_figure: true, cell: ({ erased }) => number(erased) },
-  { title: "Asked for", is_minor: true, cell: ({ created_at }) => <Time at={created_at} /> },
 ];
 
 /** What an erasure went by; never the values. */
@@ -51,36 +42,17 @@ function conditionsOf(of: Erasure): string {
 
 /** Erasures of what events say of themselves. */
 export function ErasuresPage() {
-  const query = useQuery();
-  const erasures = useAnswer(listErasures, query.input([]));
-  const [is_open, setOpen] = useState(false);
   return (
-    <Page
+    <ErasuresOf
       title="Erasures"
       intro="Events lose their metadata, for good. Their ids, times and usage stay, and so do bills."
-      actions={
-        <Button kind="danger" data-new onClick={() => setOpen(true)}>
-          Erase metadata
-        </Button>
-      }
-    >
-      <UsageTabs at="/usage/erasures" />
-      <Section title="Erasures">
-        <ListTable
-          label="Erasures"
-          loaded={erasures}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          empty={
-            <Empty title="No erasures yet">
-              For when metadata must not be kept: a person asks for it, or it should never have been sent.
-            </Empty>
-          }
-        />
-      </Section>
-      {is_open && <Erasing onClose={() => setOpen(false)} />}
-    </Page>
+      act="Erase metadata"
+      tabs={<UsageTabs at="/usage/erasures" />}
+      from={listErasures}
+      columns={columns}
+      why="For when metadata must not be kept: a person asks for it, or it should never have been sent."
+      Erasing={Erasing}
+    />
   );
 }
 
@@ -113,8 +85,8 @@ function Erasing({ onClose }: { onClose: () => void }) {
       >
         <p>
           {[
-            subscription !== "" && `Of the subscription ${subscription}.`,
-            key !== "" && `With ${key}: ${value}.`,
+            subscription !== "" && `Of the subscription ${isolated(subscription)}.`,
+            key !== "" && `With ${isolated(key)}: ${isolated(value)}.`,
           ]
             .filter((part) => part !== false)
             .join(" ")}{" "}
@@ -124,7 +96,13 @@ function Erasing({ onClose }: { onClose: () => void }) {
       </Confirm>
     );
   return (
-    <Dialog title="Erase metadata" onClose={onClose}>
+    <LookFirst
+      title="Erase metadata"
+      leave="Erase nothing"
+      look={look}
+      is_asked={subscription !== "" || key !== ""}
+      onClose={onClose}
+    >
       <p class="soft">Of the events that meet every condition. At least one is needed.</p>
       <TextInput
         label="Subscription's external id"
@@ -133,17 +111,6 @@ function Erasing({ onClose }: { onClose: () => void }) {
       />
       <TextInput label="Metadata key" value={key} onType={(text) => change({ key: text.trim() })} />
       <TextInput label="Its value" value={value} onType={(text) => change({ value: text })} />
-      {look.failure && <FailureNotice failure={look.failure} />}
-      <div class="actions end">
-        <Button onClick={onClose}>Erase nothing</Button>
-        <Button
-          kind="primary"
-          disabled={look.is_busy || (subscription === "" && key === "")}
-          onClick={() => void look.submit()}
-        >
-          Show what would be erased
-        </Button>
-      </div>
-    </Dialog>
+    </LookFirst>
   );
 }

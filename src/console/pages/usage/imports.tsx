@@ -8,11 +8,12 @@ import { isolated } from "../../text/isolated.ts";
 import { count, number } from "../../text/number.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, useSubmit } from "../../ui/dialog.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty, FailureNotice } from "../../ui/states.tsx";
-import { type Column, ListTable } from "../../ui/table.tsx";
+import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { deleteUpload, listUploads } from "./calls.ts";
 import { UsageTabs } from "./tabs.tsx";
@@ -58,25 +59,23 @@ export function ImportsPage() {
     >
       <UsageTabs at="/usage/imports" />
       <SendFile />
-      <Section title="Files">
-        <ListTable
-          label="Files"
-          loaded={uploads}
-          columns={columns}
-          keyOf={({ id }) => id}
-          query={query}
-          acts={(upload) => (
-            <Menu label={`Acts for ${upload.file_name}`}>
-              <MenuItem onSelect={() => setDeleting(upload)}>Delete</MenuItem>
-            </Menu>
-          )}
-          empty={
-            <Empty title="No files yet">
-              Programs send events as they happen. A file is for what happened before, or elsewhere.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="Files"
+        label="Files"
+        loaded={uploads}
+        columns={columns}
+        query={query}
+        acts={(upload) => (
+          <Menu label={`Acts for ${upload.file_name}`}>
+            <MenuItem onSelect={() => setDeleting(upload)}>Delete</MenuItem>
+          </Menu>
+        )}
+        empty={
+          <Empty title="No files yet">
+            Programs send events as they happen. A file is for what happened before, or elsewhere.
+          </Empty>
+        }
+      />
       {deleting && (
         <Confirm
           title={`Delete ${isolated(deleting.file_name)}?`}

@@ -11,13 +11,13 @@ import { exploredOf } from "../../ui/explorer/question.ts";
 import { mayChange, viewUrl } from "../../ui/explorer/views.tsx";
 import { fieldName, filterText, MEASURE_NAMES, rangeName } from "../../ui/explorer/words.ts";
 import { CheckField, TextField } from "../../ui/fields.tsx";
-import { Filters, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
+import { SearchFilter, SelectFilter } from "../../ui/filters.tsx";
 import { FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
-import { Badge, Page, Section } from "../../ui/page.tsx";
+import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
-import { ListTable } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { UsageTabs } from "./tabs.tsx";
 import { isolated } from "../../text/isolated.ts";
@@ -43,57 +43,57 @@ function Views({ whose, path }: { whose: Whose; path: string }) {
   return (
     <Page title="Saved views" intro={INTROS[whose]}>
       <UsageTabs at={`${path}/views`} />
-      <Section title="Views">
-        <Filters query={query}>
-          <SearchFilter query={query} name="search" label="Name" />
-          {whose === "company" && (
-            <SelectFilter
-              query={query}
-              name="shared"
-              label="Whose"
-              choices={[
-                { value: "true", label: "Shared" },
-                { value: "false", label: "Only mine" },
-              ]}
-            />
-          )}
-        </Filters>
-        <ListTable
-          label="Saved views"
-          loaded={loaded}
-          query={query}
-          keyOf={({ id }) => id}
-          columns={[
-            {
-              title: "Name",
-              cell: (view) => (
-                <>
-                  <a href={viewUrl(explorer, view)}>{view.name}</a> {view.shared && <Badge>shared</Badge>}
-                  <div class="soft">{summaryOf(view)}</div>
-                </>
-              ),
-            },
-            { title: "Changed", cell: ({ updated_at }) => <Time at={updated_at} />, is_minor: true },
-          ]}
-          acts={(view) =>
-            may("views:write") &&
-            mayChange(view) && (
-              <Menu label={`Acts for ${view.name}`}>
-                <MenuItem onSelect={() => setRenaming(view)}>Rename or share</MenuItem>
-                <MenuItem onSelect={() => setDeleting(view)}>Delete</MenuItem>
-              </Menu>
-            )
-          }
-          empty={
-            <Empty
-              title="No saved views yet"
-              action={<LinkButton href={explorer}>Open the explorer</LinkButton>}
-            >
-              Ask the explorer something that you will want to know again, and save it there.
-            </Empty>
-          }
-        />
-      </Section>
+      <List
+        title="Views"
+        label="Saved views"
+        loaded={loaded}
+        query={query}
+        filters={
+          <>
+            <SearchFilter query={query} name="search" label="Name" />
+            {whose === "company" && (
+              <SelectFilter
+                query={query}
+                name="shared"
+                label="Whose"
+                choices={[
+                  { value: "true", label: "Shared" },
+                  { value: "false", label: "Only mine" },
+                ]}
+              />
+            )}
+          </>
+        }
+        columns={[
+          {
+            title: "Name",
+            cell: (view) => (
+              <>
+                <a href={viewUrl(explorer, view)}>{view.name}</a> {view.shared && <Badge>shared</Badge>}
+                <div class="soft">{summaryOf(view)}</div>
+              </>
+            ),
+          },
+          { title: "Changed", cell: ({ updated_at }) => <Time at={updated_at} />, is_minor: true },
+        ]}
+        acts={(view) =>
+          may("views:write") &&
+          mayChange(view) && (
+            <Menu label={`Acts for ${view.name}`}>
+              <MenuItem onSelect={() => setRenaming(view)}>Rename or share</MenuItem>
+              <MenuItem onSelect={() => setDeleting(view)}>Delete</MenuItem>
+            </Menu>
+          )
+        }
+        empty={
+          <Empty
+            title="No saved views yet"
+            action={<LinkButton href={explorer}>Open the explorer</LinkButton>}
+          >
+            Ask the explorer something that you will want to know again, and save it there.
+          </Empty>
+        }
+      />
       {renaming && <Renaming calls={calls} view={renaming} onClose={() => setRenaming(undefined)} />}
       {deleting && (
         <Confirm
