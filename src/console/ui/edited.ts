@@ -1,7 +1,7 @@
 import { type Endpoint, Failure, type Input, send } from "../api/call.ts";
 import { refresh } from "../api/cache.ts";
-import { type Conflict, isNothing, type Values } from "./merge.ts";
 import { isolated } from "../text/isolated.ts";
+import { type Conflict, isNothing, type Values } from "./merge.ts";
 
 /** A record that a form edits, as its fields have it. */
 export interface Edited {

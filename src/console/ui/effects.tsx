@@ -52,6 +52,21 @@ export function Choices<T extends string>(props: {
   );
 }
 
+/** When a cancelled subscription ends. */
+export type EndOf = "period_end" | "now";
+
+export const EndChoice = ({ value, onChoose }: { value: EndOf; onChoose: (value: EndOf) => void }) => (
+  <Choices
+    label="When"
+    value={value}
+    choices={[
+      ["period_end", "With the running period"],
+      ["now", "Now"],
+    ]}
+    onChoose={onChoose}
+  />
+);
+
 /** What an act would do, as the service previews it, and the button that does it. */
 export function Effects({ act, onClose }: { act: Act; onClose: () => void }) {
   const [preview, setPreview] = useState<Preview>();

@@ -120,6 +120,8 @@ export function Pager({ meta, query }: { meta: Meta | undefined; query: QuerySta
     );
   }
   const first = (page - 1) * limit + 1;
+  // Of a list that was longer once, the last page that there is.
+  const before = Math.min(page - 1, total_pages);
   if (total_pages <= 1 && page === 1) return <span class="pager soft">{number(total)} in all</span>;
   return (
     <nav class="pager" aria-label="Pages">
@@ -131,7 +133,7 @@ export function Pager({ meta, query }: { meta: Meta | undefined; query: QuerySta
         kind="quiet"
         icon="left"
         disabled={page <= 1}
-        onClick={() => query.set({ page: page > 2 ? String(page - 1) : undefined })}
+        onClick={() => query.set({ page: before > 1 ? String(before) : undefined })}
       >
         Previous
       </Button>

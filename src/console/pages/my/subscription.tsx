@@ -7,7 +7,7 @@ import { Limits } from "../../ui/limits.tsx";
 import { RunningBill } from "../../ui/running_bill.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet } from "../../ui/dialog.tsx";
-import { type Act, Choices, Effects } from "../../ui/effects.tsx";
+import { type Act, Choices, Effects, EndChoice, type EndOf } from "../../ui/effects.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Time } from "../../ui/timeline.tsx";
@@ -100,21 +100,11 @@ function ChangeSheet(props: {
 }) {
   const { of, kind, may_now, onClose } = props;
   const [plan, setPlan] = useState<string>();
-  const [at, setAt] = useState<"period_end" | "now">("period_end");
+  const [at, setAt] = useState<EndOf>("period_end");
   const plans = useAnswer(listPlans, kind === "cancel" ? null : {});
   return (
     <Sheet title={`${TITLES[kind]} ${of.name}`} onClose={onClose}>
-      {kind === "cancel" && may_now && (
-        <Choices
-          label="When"
-          value={at}
-          choices={[
-            ["period_end", "With the running period"],
-            ["now", "Now"],
-          ]}
-          onChoose={setAt}
-        />
-      )}
+      {kind === "cancel" && may_now && <EndChoice value={at} onChoose={setAt} />}
       {kind !== "cancel" && (
         <Await of={plans}>
           {(rows) => (

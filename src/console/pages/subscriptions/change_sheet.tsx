@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { BillingModel } from "../../../billing/billing_models/model.ts";
 import type { SubscriptionDetail } from "../../../billing/subscriptions/detail.ts";
 import { Sheet } from "../../ui/dialog.tsx";
-import { type Act, Choices, Effects } from "../../ui/effects.tsx";
+import { type Act, Choices, Effects, EndChoice, type EndOf } from "../../ui/effects.tsx";
 import { Pick } from "../../ui/picker.tsx";
 import { BILLING_MODELS } from "../../ui/sources.ts";
 import {
@@ -32,7 +32,7 @@ export function ChangeSheet(props: {
       {kind === "change" ? (
         <PlanChoice of={of} onChoose={setAct} />
       ) : (
-        <EndChoice id={of.id} onChoose={setAct} />
+        <Cancellation id={of.id} onChoose={setAct} />
       )}
       {act && <Effects key={JSON.stringify([act.preview.path, act.input])} act={act} onClose={onClose} />}
     </Sheet>
@@ -118,21 +118,11 @@ function PlanChoice({ of, onChoose }: { of: SubscriptionDetail; onChoose: (act: 
 /** The present instant, as the service reads it. */
 const nowIso = (): string => String(Math.floor(performance.timeOrigin + performance.now()));
 
-function EndChoice({ id, onChoose }: { id: number; onChoose: (act: Act) => void }) {
-  const [at, setAt] = useState<"period_end" | "now">("period_end");
+function Cancellation({ id, onChoose }: { id: number; onChoose: (act: Act) => void }) {
+  const [at, setAt] = useState<EndOf>("period_end");
   useEffect(
     () => onChoose({ preview: previewCancellation, run: cancelSubscription, input: { id, at } }),
     [at],
   );
-  return (
-    <Choices
-      label="When"
-      value={at}
-      choices={[
-        ["period_end", "With the running period"],
-        ["now", "Now"],
-      ]}
-      onChoose={setAt}
-    />
-  );
+  return <EndChoice value={at} onChoose={setAt} />;
 }
