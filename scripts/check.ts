@@ -187,9 +187,12 @@ async function checkEverything(): Promise<void> {
   chooseCases();
   const program = join(folder, "meterhouse");
   const compile = { name: "compile", command: ["bun", "scripts/compile.ts", "--outfile", program] };
-  await Promise.all([...CHECKS, compile].map(run));
+  const demo = join(folder, "demo");
+  const making = { name: "small demo", command: ["bun", "scripts/small_demo.ts", demo] };
+  await Promise.all([...CHECKS, compile, making].map(run));
   // Tests start processes a few hundred times: the compiled program takes half the processor time of the sources.
   if (existsSync(program)) process.env.TEST_PROGRAM = program;
+  if (existsSync(demo)) process.env.TEST_DEMO = demo;
   const reason = whyNoPostgres();
   if (reason === null) postgres = await startPostgres();
   else console.log(`skip  tests on PostgreSQL: ${reason}`);

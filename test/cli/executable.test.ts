@@ -19,6 +19,7 @@ import { expectNoTrouble } from "../support/console/walk.ts";
 import { freePort } from "../support/free_port.ts";
 import { type Api, PASSWORD } from "../support/harness.ts";
 import { run, type ServerProcess, startServer } from "../support/process.ts";
+import { TESTS_ALL } from "../support/properties.ts";
 import { blocksOf, openTerminal, patternOf } from "../support/terminal.ts";
 
 // The program as one file, on a machine that has nothing else. `bun run test:executable` runs all that starts processes
@@ -219,7 +220,10 @@ describe("the executable", () => {
   });
 });
 
-describeInBrowser("the executable's demo", () => {
+// Making the whole demo takes as long as all else of this file; test/demo makes a small one from the sources.
+const describeDemo = TESTS_ALL ? describeInBrowser : describe.skip;
+
+describeDemo("the executable's demo", () => {
   let demo: ServerProcess;
   const browser = useBrowser({
     get url() {

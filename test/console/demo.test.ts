@@ -2,8 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { join } from "node:path";
 import { describeInBrowser, type Opened, useBrowser } from "../support/console/browser.ts";
 import { expectAccessible, expectNoTrouble } from "../support/console/walk.ts";
-import { copyOfSmallDemo, MADE_AT, type ServedDemo, serveDemo } from "../support/demo.ts";
+import { copyOfSmallDemo, type ServedDemo, serveDemo } from "../support/demo.ts";
 import { TestClock } from "../support/harness.ts";
+import { MADE_AT } from "../support/small_demo.ts";
 
 /** Where the pictures of docs/console.md are written, when they are wanted. */
 const PICTURES = process.env.SCREENSHOTS;

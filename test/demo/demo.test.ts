@@ -3,16 +3,11 @@ import { examine } from "../../src/cli/examine.ts";
 import { ROLES } from "../../src/core/access.ts";
 import { canonicalJson } from "../../src/usage_store/metadata.ts";
 import type { Deps } from "../../src/app/deps.ts";
-import {
-  copyOfSmallDemo,
-  MADE_AT,
-  makeSmallDemo,
-  serveDemo,
-  type ServedDemo,
-  SMALL,
-} from "../support/demo.ts";
+import { copyOfSmallDemo, serveDemo, type ServedDemo } from "../support/demo.ts";
 import { type Api, apiOf, type Json, TestClock } from "../support/harness.ts";
+import { TESTS_ALL } from "../support/properties.ts";
 import { proveEveryBill } from "../support/prove_bills.ts";
+import { MADE_AT, makeSmallDemo, SMALL } from "../support/small_demo.ts";
 
 // A small demo: the same story with fewer clients and events, at a fixed time.
 
@@ -221,7 +216,7 @@ describe("its document", () => {
   });
 });
 
-test(
+test.skipIf(!TESTS_ALL)(
   "the same time makes the same demo",
   async () => {
     const { folder } = await makeSmallDemo();

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readConfig } from "../../src/core/config.ts";
 import { demoConfig, findDemo, refuseDemo, takeFolder, writeMark } from "../../src/demo/folder.ts";
-import { MADE_AT, SMALL } from "../support/demo.ts";
+import { MADE_AT, SMALL } from "../support/small_demo.ts";
 
 const parent = mkdtempSync(join(tmpdir(), "meterhouse-demo-"));
 afterAll(() => rmSync(parent, { recursive: true, force: true }));

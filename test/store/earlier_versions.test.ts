@@ -7,7 +7,8 @@ import postgres from "postgres";
 import { migratePostgres } from "../../src/store/migrate.postgres.ts";
 import { migrateSqlite } from "../../src/store/migrate.sqlite.ts";
 import { openPasswords } from "../../src/core/passwords.ts";
-import { CHEAP, PASSWORD, TEST_STORE } from "../support/harness.ts";
+import { PASSWORD, TEST_STORE } from "../support/harness.ts";
+import { CHEAP } from "../support/password_cost.ts";
 import { testPostgres } from "../support/postgres.ts";
 import { makeCommandFolder, serveHere } from "../support/process.ts";
 

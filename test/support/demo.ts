@@ -3,34 +3,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Deps } from "../../src/app/deps.ts";
 import type { Clock } from "../../src/core/time.ts";
-import { type Config, readConfig } from "../../src/core/config.ts";
 import { type Demo, prepareDemo } from "../../src/demo/demo.ts";
 import { listen } from "../../src/server/listen.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
-import { type Api, apiOf, CHEAP } from "./harness.ts";
+import { type Api, apiOf } from "./harness.ts";
+import { CHEAP } from "./password_cost.ts";
 import { afterEverything } from "./preload.ts";
+import { configIn, makeSmallDemo, REPORT } from "./small_demo.ts";
 
-/** When the demo of tests was made, and its size: every story has somebody in it. */
-export const MADE_AT = Temporal.Instant.from("2026-09-17T04:00:00Z");
-export const SMALL = { clients: 11, events: 20_000 };
-
-export const REPORT = { progress: () => undefined, line: () => undefined };
-
-/** The configuration by which a folder beside `folder`/var is the demo's. */
-export const configIn = (folder: string): Config =>
-  readConfig({ DATA_DIR: join(folder, "var"), PORT: "0", LOG_LEVEL: "fatal", DISK_RESERVE: "0" });
-
-/** Makes a small demo in a new folder. */
-export async function makeSmallDemo(): Promise<{ folder: string; demo: Demo }> {
-  const folder = mkdtempSync(join(tmpdir(), "meterhouse-demo-"));
-  const options = { now: MADE_AT, size: SMALL, password_cost: CHEAP, report: REPORT };
-  return { folder, demo: await prepareDemo(configIn(folder), options) };
-}
+/** A small demo that is made already: `bun run check` makes one for all files. */
+const MADE = process.env.TEST_DEMO;
 
 let made: Promise<string> | undefined;
 
-/** A copy of a small demo, which is made once for all files of a process. */
+/** A copy of a small demo, which is made once for all files of a check, or of a process. */
 export async function copyOfSmallDemo(): Promise<string> {
+  const folder = mkdtempSync(join(tmpdir(), "meterhouse-demo-"));
+  cpSync(MADE ?? (await madeHere()), folder, { recursive: true });
+  return folder;
+}
+
+function madeHere(): Promise<string> {
   made ??= makeSmallDemo().then(({ folder }) => {
     afterEverything(async () => {
       made = undefined;
@@ -38,9 +31,7 @@ export async function copyOfSmallDemo(): Promise<string> {
     });
     return folder;
   });
-  const folder = mkdtempSync(join(tmpdir(), "meterhouse-demo-"));
-  cpSync(await made, folder, { recursive: true });
-  return folder;
+  return made;
 }
 
 /** A small demo at work. */

@@ -14,6 +14,7 @@ import { addCompany } from "../../src/billing/companies/service.ts";
 import type { PasswordCost } from "../../src/core/passwords.ts";
 import { listen, type Server } from "../../src/server/listen.ts";
 import { freePort } from "./free_port.ts";
+import { CHEAP } from "./password_cost.ts";
 import { testPostgres } from "./postgres.ts";
 import { makeSharedStores } from "./shared_stores.ts";
 import { copyMigrated } from "./sqlite.ts";
@@ -97,9 +98,6 @@ export interface ServiceOptions {
 export function readMetrics(service: Pick<Service, "anonymous">): Promise<Answer> {
   return service.anonymous("GET", "origin:/metrics", undefined, { authorization: `Bearer ${METRICS_TOKEN}` });
 }
-
-/** The least that Argon2id takes. */
-export const CHEAP: PasswordCost = { memoryCost: 8, timeCost: 1 };
 
 /** A service for the tests of a file: it starts before them and stops after them. */
 export function useService(options: ServiceOptions = {}): Service {

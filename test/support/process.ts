@@ -7,7 +7,8 @@ import { startServing } from "../../src/cli/start_serving.ts";
 import { readConfig } from "../../src/core/config.ts";
 import { exitCodeOf } from "../../src/core/exit_codes.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
-import { type Api, apiOf, CHEAP, PASSWORD, TEST_STORE } from "./harness.ts";
+import { type Api, apiOf, PASSWORD, TEST_STORE } from "./harness.ts";
+import { CHEAP } from "./password_cost.ts";
 import { testPostgres } from "./postgres.ts";
 import { afterEverything } from "./preload.ts";
 
