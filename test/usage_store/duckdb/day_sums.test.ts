@@ -78,7 +78,7 @@ const asked = (how: Partial<SeriesQuery> = {}): SeriesQuery => ({
 
 /** Asks until the sums are there that the questions need: first those by hour are found too many. */
 async function askOften(store: CompactableStore, questions: readonly SeriesQuery[]): Promise<void> {
-  for (let round = 0; round < 2; round++) {
+  for (let round = 0; round < 4; round++) {
     for (const question of questions)
       for (let i = 0; i < 3; i++) await store.series(question, { timeout_ms: TIMEOUT_MS });
     await store.compact();
@@ -171,12 +171,13 @@ async function hold(
         expect(inOrder(rows)).toEqual(inOrder(modelGroups(matching(events, sums), sums)));
       }
     }),
-    propertyCases(10, 125),
+    propertyCases(5, 125),
   );
 }
 
 const BERLIN = [
   asked(),
+  asked({ edges: ends(midnights("Europe/Berlin")) }),
   asked({ group_by: [KIND] }),
   asked({ group_by: [KIND, REGION] }),
   asked({ group_by: [BY_SUBSCRIPTION, KIND] }),
@@ -211,6 +212,7 @@ test("questions by day are answered by sums by day, whatever comes, goes and cha
   await store.erase(1, ids);
   events = erased(events, new Set(ids));
   await hold(store, events);
+  await askOften(store, BERLIN);
   expect((await store.series(asked(), options)).read).toBeLessThan(80);
   await store.close();
   expect(await sumNames(path)).toEqual(expect.arrayContaining([ofKind(SUMMER, true), ofKind(WINTER, true)]));
@@ -222,7 +224,8 @@ test("questions by day are answered by sums by day, whatever comes, goes and cha
   await hold(store, events);
   expect(await store.check(1, TIMEOUT_MS)).toMatchObject({ different: 0 });
   await store.close();
-  const groups = [[true], [false, "kind"], [false, "kind", "region"], [true, "kind"]];
+  // Those of one key are left out where those of both keys answer.
+  const groups = [[true], [false, "kind", "region"], [true, "kind"]];
   const names = [SUMMER, WINTER].flatMap((start) => groups.map((group) => ofKind(start, ...group)));
   expect(await sumNames(path)).toEqual(expect.arrayContaining(names));
 });
