@@ -56,11 +56,12 @@ const ceil = (a: bigint, b: bigint) => (a <= 0n ? a / b : (a + b - 1n) / b);
 /** a / b to the nearest whole, halves away from zero. */
 const nearest = (a: bigint, b: bigint): bigint => (a < 0n ? -nearest(-a, b) : (2n * a + b) / (2n * b));
 
-/** The billing months that a subscription lives in, up to an instant. */
+/** The billing months that a subscription lives in, up to an instant: none where it ends at its very start. */
 export function monthsOf(
   { zone, anchor_day, started_ms, ends_ms }: Omit<Facts, "timeline">,
   until_ms: number,
 ): Month[] {
+  if (ends_ms !== null && ends_ms <= started_ms) return [];
   const months: Month[] = [];
   const start = Temporal.Instant.fromEpochMilliseconds(started_ms).toZonedDateTimeISO(zone).toPlainDate();
   const at = (month: Temporal.PlainYearMonth) =>
