@@ -11,6 +11,7 @@ import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "../test/support/postgres_server.ts";
 import { whyNoPostgres } from "../test/support/why_no_postgres.ts";
 import { changedFiles, testsBeside } from "./changes.ts";
+import { testsInTurn } from "./by_turns.ts";
 import { outputOf } from "./output_of.ts";
 import { testsOnPostgres } from "./postgres_tests.ts";
 import { type ReportedTest, readReport } from "./test_report.ts";
@@ -48,8 +49,8 @@ const PROCESSES = Math.min(availableParallelism(), 4);
 
 /** `bun test` on some files, or on all; threads as the service itself is started. */
 function suite(name: string, store: "sqlite" | "postgres", files: string[]): Step {
-  // Tests of files and child processes wait for them much of the time.
-  const processes = store === "sqlite" ? PROCESSES + 1 : PROCESSES;
+  // Tests of files, child processes and other instances wait for them much of the time.
+  const processes = PROCESSES + 1;
   const workers = ["--no-isolate", `--parallel=${processes}`];
   const report = join(folder, `${store}.xml`);
   const printed = ["--only-failures", "--reporter=junit", `--reporter-outfile=${report}`];
@@ -184,6 +185,8 @@ function chooseCases(): void {
 }
 
 async function checkEverything(): Promise<void> {
+  const all = process.argv.includes("--all");
+  if (all) process.env.TEST_ALL = "1";
   chooseCases();
   const program = join(folder, "meterhouse");
   const compile = { name: "compile", command: ["bun", "scripts/compile.ts", "--outfile", program] };
@@ -196,11 +199,12 @@ async function checkEverything(): Promise<void> {
   const reason = whyNoPostgres();
   if (reason === null) postgres = await startPostgres();
   else console.log(`skip  tests on PostgreSQL: ${reason}`);
-  const all = process.argv.includes("--all");
-  if (all) process.env.TEST_ALL = "1";
   // Tests on SQLite move a company to PostgreSQL, too.
   if (postgres) process.env.TEST_POSTGRES = postgres.url;
-  const suites = [suite("tests on SQLite", "sqlite", [])];
+  const turn = Number(process.env.FAST_CHECK_SEED ?? 0);
+  const { files, left } = all ? { files: [], left: 0 } : testsInTurn(turn);
+  if (left > 0) console.log(`left to the checks of other commits, and to --all: ${left} test files`);
+  const suites = [suite("tests on SQLite", "sqlite", files)];
   if (postgres) suites.push(suite("tests on PostgreSQL", "postgres", testsOnPostgres(all)));
   await Promise.all(suites.map(run));
 }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { BY_TURNS } from "../scripts/by_turns.ts";
 import { ON_POSTGRES } from "../scripts/postgres_tests.ts";
 import { SETTINGS } from "../src/core/config.ts";
 import { columnKit } from "../src/store/columns.ts";
@@ -337,8 +338,10 @@ describe("what is written twice stays the same", () => {
     expect(decisions.filter((name) => !index.includes(`](${name})`))).toEqual([]);
   });
 
-  test("each pattern of the tests that run on PostgreSQL matches a file", () => {
-    const none = ON_POSTGRES.filter((pattern) => new Bun.Glob(pattern).scanSync(ROOT).next().done);
+  test("each pattern of the tests that run on PostgreSQL, or by turns, matches a file", () => {
+    const none = [...ON_POSTGRES, ...BY_TURNS].filter(
+      (pattern) => new Bun.Glob(pattern).scanSync(ROOT).next().done,
+    );
     expect(none).toEqual([]);
   });
 
