@@ -5,40 +5,48 @@ const OF = 3;
 
 /**
  * Test files that prove by many random cases, other layouts of the store or killed processes what others prove by
- * example: each commit's check runs a third of them, `--all` and `--changed` all. docs/style.md.
+ * example, or start whole deployments: each commit's check runs a third of them, `--all` and `--changed` all.
+ * docs/style.md.
  */
 export const BY_TURNS = [
   "test/backup/{bad_target,take_point,verified_point}.test.ts",
   "test/backup/log/**",
+  "test/backup/restore/clickhouse.test.ts",
   "test/billing/*/{histories,charge_histories,kill,verify_amounts,yearly_commitments}.test.ts",
   "test/billing/billing_model_changes/while_billed.test.ts",
   "test/billing/rating/properties.test.ts",
   "test/billing/running_bills/running_bills.test.ts",
   "test/billing/runs/runs_inputs.test.ts",
   "test/chaos/**",
-  "test/cli/{first_start,import_through_server,usage_link}.test.ts",
-  "test/console/{erasures,forms,imports,invitation,records,usage}.test.ts",
+  "test/cli/{database_outages,executable,first_start,import_through_server,usage_link}.test.ts",
+  "test/console/{demo,erasures,forms,imports,invitation,kit,life,records,usage}.test.ts",
+  "test/demo/demo.test.ts",
   "test/docs/{azure_trace,tour}.test.ts",
   "test/emandate/unattended.test.ts",
   "test/{emandate,entitlements,loans}/*/kill.test.ts",
   "test/entitlements/checks/clock_changes.test.ts",
   "test/idempotency/kill.test.ts",
+  "test/server/clickhouse_usage.test.ts",
+  "test/server/internal/{instances,shared_work}.test.ts",
   "test/{sim,soak}/**",
   "test/store/{kill,program_before}.test.ts",
   "test/usage/*/kill.test.ts",
   "test/usage/export/export.test.ts",
   "test/usage/import/{blocks,grown_files,hostile_lines,odd_files}.test.ts",
   "test/usage/search/{fair_search,long_answers,search_model}.test.ts",
-  "test/usage_store/clickhouse/{owner_calls,takeover}.test.ts",
+  "test/usage_store/clickhouse/**",
   "test/usage_store/duckdb/{compacted_conformance,compacting_conformance,damage,day_sums,export}.test.ts",
   "test/usage_store/duckdb/{group_sums,kill,layout,recovery,removal_kill,running_totals}.test.ts",
 ];
 
-/** The test files of a check: all but those that have no turn now, and how many these are. */
-export function testsInTurn(turn: number): { files: string[]; left: number } {
-  const all = [...new Bun.Glob("test/**/*.test.ts").scanSync()].toSorted();
+/** Those of the given files that have their turn in a check, and all that take none. */
+export function testsInTurn(files: readonly string[], turn: number): string[] {
   const patterns = BY_TURNS.map((pattern) => new Bun.Glob(pattern));
-  const turning = all.filter((file) => patterns.some((pattern) => pattern.match(file)));
+  const isTurning = (file: string) => patterns.some((pattern) => pattern.match(file));
+  const turning = testFiles().filter(isTurning);
   const left = new Set(turning.filter((_, i) => (i + Math.abs(turn)) % OF !== 0));
-  return { files: all.filter((file) => !left.has(file)), left: left.size };
+  return files.filter((file) => !left.has(file));
 }
+
+/** All test files, by name. */
+export const testFiles = (): string[] => [...new Bun.Glob("test/**/*.test.ts").scanSync()].toSorted();

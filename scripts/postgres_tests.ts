@@ -1,5 +1,7 @@
 // Which test files run on PostgreSQL too.
 
+import { testFiles } from "./by_turns.ts";
+
 /**
  * Test files that PostgreSQL is needed for. Together they send nine in ten of the distinct statements that all test files
  * send to it (counted on 2026-11-28: 2,116 of 2,340); `--all` runs every file there. docs/style.md.
@@ -8,7 +10,7 @@ export const ON_POSTGRES = [
   // The store itself.
   "test/store/{batched_read,collection_files,commit_queue,earlier_versions,events_subject}.test.ts",
   "test/store/{kill,migrations,min_program,read_snapshot,s3_bucket,select_rows,store,voided_changes}.test.ts",
-  "test/backup/restore/{clickhouse,restore}.test.ts",
+  "test/backup/restore/restore.test.ts",
   "test/cli/{database_outages,first_start}.test.ts",
   // Several instances on one database.
   "test/server/*.test.ts",
@@ -48,7 +50,7 @@ export const ON_POSTGRES = [
 
 /** All of them, or those that PostgreSQL is needed for. */
 export function testsOnPostgres(all: boolean): string[] {
-  const files = [...new Bun.Glob("test/**/*.test.ts").scanSync()].toSorted();
+  const files = testFiles();
   if (all) return files;
   const patterns = ON_POSTGRES.map((pattern) => new Bun.Glob(pattern));
   return files.filter((file) => patterns.some((pattern) => pattern.match(file)));
