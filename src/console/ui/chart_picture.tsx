@@ -129,18 +129,21 @@ function stack(series: readonly Series[], spans: readonly Span[][]): void {
 }
 
 const BAR_SHARE = 0.8;
+/** Of narrower buckets the gaps would be a pattern of their own: their bars touch. */
+const GAP_FROM_PX = 4;
 const BAR_MOST_PX = 60;
 
 function barsPath(
   spans: readonly Span[],
   { xOf, yOf, slot }: Pick<Drawn, "xOf" | "yOf"> & { slot: number },
 ): string {
-  const width = Math.max(1, Math.min(BAR_MOST_PX, slot * BAR_SHARE));
+  const width = slot < GAP_FROM_PX ? Math.max(1, slot) : Math.min(BAR_MOST_PX, slot * BAR_SHARE);
   return spans
     .map(({ from, to }, bucket) => {
       if (to === null || to === from) return "";
-      const [x, y] = [xOf(bucket) - width / 2, yOf(from)];
-      return `M${x.toFixed(1)} ${y.toFixed(1)}h${width.toFixed(1)}V${yOf(to).toFixed(1)}h-${width.toFixed(1)}z`;
+      // Bars that touch share an edge, to the digit.
+      const [left, right] = [xOf(bucket) - width / 2, xOf(bucket) + width / 2].map((x) => x.toFixed(1));
+      return `M${left} ${yOf(from).toFixed(1)}H${right}V${yOf(to).toFixed(1)}H${left}z`;
     })
     .join("");
 }
