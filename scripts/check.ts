@@ -50,7 +50,7 @@ const PROCESSES = Math.min(availableParallelism(), 4);
 /** `bun test` on some files, or on all; threads as the service itself is started. */
 function suite(name: string, store: "sqlite" | "postgres", files: string[]): Step {
   // Tests of files, child processes and other instances wait for them much of the time.
-  const processes = PROCESSES + 1;
+  const processes = store === "sqlite" ? PROCESSES + 2 : PROCESSES + 1;
   const workers = ["--no-isolate", `--parallel=${processes}`];
   const report = join(folder, `${store}.xml`);
   const printed = ["--only-failures", "--reporter=junit", `--reporter-outfile=${report}`];
