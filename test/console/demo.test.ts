@@ -4,7 +4,8 @@ import { describeInBrowser, type Opened, useBrowser } from "../support/console/b
 import { expectAccessible, expectNoTrouble } from "../support/console/walk.ts";
 import { copyOfSmallDemo, type ServedDemo, serveDemo } from "../support/demo.ts";
 import { TestClock } from "../support/harness.ts";
-import { MADE_AT } from "../support/small_demo.ts";
+import { MADE_AT, makeTestDemo } from "../support/small_demo.ts";
+import { WHOLE } from "../../src/demo/cast/size.ts";
 
 /** Where the pictures of docs/console.md are written, when they are wanted. */
 const PICTURES = process.env.SCREENSHOTS;
@@ -18,7 +19,10 @@ describeInBrowser("the demo", () => {
   });
 
   beforeAll(async () => {
-    demo = await serveDemo(await copyOfSmallDemo(), new TestClock(MADE_AT.toString()));
+    // The pictures are of the whole demo.
+    const folder =
+      PICTURES === undefined ? await copyOfSmallDemo() : (await makeTestDemo(undefined, WHOLE)).folder;
+    demo = await serveDemo(folder, new TestClock(MADE_AT.toString()));
   });
   afterAll(() => demo.stop());
 

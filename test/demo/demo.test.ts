@@ -7,7 +7,7 @@ import { copyOfSmallDemo, serveDemo, type ServedDemo } from "../support/demo.ts"
 import { type Api, apiOf, type Json, TestClock } from "../support/harness.ts";
 import { TESTS_ALL } from "../support/properties.ts";
 import { proveEveryBill } from "../support/prove_bills.ts";
-import { MADE_AT, makeSmallDemo, SMALL } from "../support/small_demo.ts";
+import { MADE_AT, makeTestDemo, SMALL } from "../support/small_demo.ts";
 
 // A small demo: the same story with fewer clients and events, at a fixed time.
 
@@ -219,7 +219,7 @@ describe("its document", () => {
 test.skipIf(!TESTS_ALL)(
   "the same time makes the same demo",
   async () => {
-    const { folder } = await makeSmallDemo();
+    const { folder } = await makeTestDemo();
     const again = await serveDemo(folder, new TestClock(MADE_AT.toString()));
     try {
       const api = await again.signIn("admin");

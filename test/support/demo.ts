@@ -9,7 +9,7 @@ import { openDeps } from "../../src/server/open_deps.ts";
 import { type Api, apiOf } from "./harness.ts";
 import { CHEAP } from "./password_cost.ts";
 import { afterEverything } from "./preload.ts";
-import { configIn, makeSmallDemo, REPORT } from "./small_demo.ts";
+import { configIn, makeTestDemo, REPORT } from "./small_demo.ts";
 
 /** A small demo that is made already: `bun run check` makes one for all files. */
 const MADE = process.env.TEST_DEMO;
@@ -24,7 +24,7 @@ export async function copyOfSmallDemo(): Promise<string> {
 }
 
 function madeHere(): Promise<string> {
-  made ??= makeSmallDemo().then(({ folder }) => {
+  made ??= makeTestDemo().then(({ folder }) => {
     afterEverything(async () => {
       made = undefined;
       rmSync(folder, { recursive: true, force: true });
