@@ -53,6 +53,7 @@ export const createFeature = operation({
  */
 export const updateFeature = operation({
   name: "update_feature",
+  at_owner: true,
   permission: "entitlements:write",
   input: UpdateFeature,
   output: Feature,

@@ -70,6 +70,7 @@ export const createMeter = operation({
  */
 export const updateMeter = operation({
   name: "update_meter",
+  at_owner: true,
   permission: "meters:write",
   input: UpdateMeter,
   output: Meter,
