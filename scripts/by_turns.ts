@@ -1,4 +1,5 @@
 // Which test files a check leaves to the checks of other commits.
+import { hasTurn } from "../test/support/properties.ts";
 
 /** A check runs one in so many of them. */
 const OF = 4;
@@ -39,13 +40,11 @@ export const BY_TURNS = [
   "test/usage_store/duckdb/{group_sums,kill,layout,recovery,removal_kill,running_totals}.test.ts",
 ];
 
-/** Those of the given files that have their turn in a check, and all that take none. */
-export function testsInTurn(files: readonly string[], turn: number): string[] {
+/** Those of all test files that a check leaves to others. */
+export function testsOfOtherTurns(files: readonly string[], turn: number): Set<string> {
   const patterns = BY_TURNS.map((pattern) => new Bun.Glob(pattern));
-  const isTurning = (file: string) => patterns.some((pattern) => pattern.match(file));
-  const turning = testFiles().filter(isTurning);
-  const left = new Set(turning.filter((_, i) => (i + Math.abs(turn)) % OF !== 0));
-  return files.filter((file) => !left.has(file));
+  const turning = files.filter((file) => patterns.some((pattern) => pattern.match(file)));
+  return new Set(turning.filter((_, i) => !hasTurn(i, turn, OF)));
 }
 
 /** All test files, by name. */

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { type PostgresServer, startPostgres } from "../test/support/postgres_server.ts";
 import { whyNoPostgres } from "../test/support/why_no_postgres.ts";
 import { changedFiles, testsBeside } from "./changes.ts";
-import { testFiles, testsInTurn } from "./by_turns.ts";
+import { testFiles, testsOfOtherTurns } from "./by_turns.ts";
 import { outputOf } from "./output_of.ts";
 import { testsOnPostgres } from "./postgres_tests.ts";
 import { type ReportedTest, readReport } from "./test_report.ts";
@@ -203,11 +203,12 @@ async function checkEverything(): Promise<void> {
   if (postgres) process.env.TEST_POSTGRES = postgres.url;
   const turn = Number(process.env.FAST_CHECK_SEED ?? 0);
   const every = testFiles();
-  const inTurn = (files: string[]) => (all ? files : testsInTurn(files, turn));
-  const left = every.length - inTurn(every).length;
-  if (left > 0) console.log(`left to the checks of other commits, and to --all: ${left} test files`);
+  const left = all ? new Set<string>() : testsOfOtherTurns(every, turn);
+  const inTurn = (files: readonly string[]) => files.filter((file) => !left.has(file));
+  if (left.size > 0)
+    console.log(`left to the checks of other commits, and to --all: ${left.size} test files`);
   const suites = [suite("tests on SQLite", "sqlite", inTurn(every))];
-  if (postgres) suites.push(suite("tests on PostgreSQL", "postgres", inTurn(testsOnPostgres(all))));
+  if (postgres) suites.push(suite("tests on PostgreSQL", "postgres", inTurn(testsOnPostgres(every, all))));
   await Promise.all(suites.map(run));
 }
 

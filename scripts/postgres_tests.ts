@@ -1,7 +1,5 @@
 // Which test files run on PostgreSQL too.
 
-import { testFiles } from "./by_turns.ts";
-
 /**
  * Test files that PostgreSQL is needed for. Together they send nine in ten of the distinct statements that all test files
  * send to it (counted on 2026-11-28: 2,116 of 2,340); `--all` runs every file there. docs/style.md.
@@ -48,9 +46,8 @@ export const ON_POSTGRES = [
   "test/usage/erasures/erasures.test.ts",
 ];
 
-/** All of them, or those that PostgreSQL is needed for. */
-export function testsOnPostgres(all: boolean): string[] {
-  const files = testFiles();
+/** All of the test files, or those that PostgreSQL is needed for. */
+export function testsOnPostgres(files: readonly string[], all: boolean): readonly string[] {
   if (all) return files;
   const patterns = ON_POSTGRES.map((pattern) => new Bun.Glob(pattern));
   return files.filter((file) => patterns.some((pattern) => pattern.match(file)));

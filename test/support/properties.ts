@@ -30,10 +30,14 @@ export function propertyCases(few: number, all = 5 * few): { numRuns: number } {
   return { numRuns };
 }
 
+/** Whether this one of a list has its turn, one in `of`: others with each turn. */
+export const hasTurn = (index: number, turn: number, of: number): boolean =>
+  (index + Math.abs(turn)) % of === 0;
+
 /** Which rows `isChosen` takes, as FAST_CHECK_SEED says. */
 const TURN = Number(process.env.FAST_CHECK_SEED ?? Math.floor(Math.random() * 2 ** 31));
 
 /** Whether a table's row has its turn, one in `of` rows: others with each FAST_CHECK_SEED, every row with TEST_ALL. */
 export function isChosen(index: number, of: number): boolean {
-  return TESTS_ALL || (index + Math.abs(TURN)) % of === 0;
+  return TESTS_ALL || hasTurn(index, TURN, of);
 }
