@@ -1,4 +1,5 @@
 import type { Decimal } from "../core/money.ts";
+import type { ReadTx } from "../store/store.ts";
 import type { Watch, WatchedTotals } from "../usage_store/running_totals.ts";
 
 /** A watch with what makes it one: watches of equal keys are the same. */
@@ -127,8 +128,8 @@ export interface LiveLimits {
   forget(keys: readonly string[]): void;
   /** The units held at an instant, exact. */
   heldAt(now_ms: number, scope: HeldScope): Decimal;
-  /** Whether units of a feature are held at an instant. */
-  isHeld(now_ms: number, feature: Pick<Hold, "company_id" | "feature_id">): boolean;
+  /** Whether units of a feature are reserved, whichever process knows it: by the rows, and by the events that are stored. */
+  isReserved(tx: ReadTx, feature_id: number): Promise<boolean>;
   /** How many holds a company has, ended ones too until they are removed. */
   count(company_id: number): number;
   find(company_id: number, reservation_id: string): Hold | undefined;

@@ -1,12 +1,18 @@
 import type { Context } from "../../app/context.ts";
-import { scopeOf } from "../../core/access.ts";
+import { readTx } from "../../app/transaction.ts";
 import { AppError } from "../../core/errors.ts";
 
-/** Errors: conflict while units of a feature are held. Decision 0236. */
-export function refuseReserved({ limits, actor, now }: Context, feature_id: number, action: string): void {
-  const { company_id } = scopeOf(actor);
-  if (limits.isHeld(now.epochMilliseconds, { company_id, feature_id }))
-    throw reservedError(feature_id, action);
+/**
+ * The first of these features of which units are reserved. It asks both stores, so ask it before a transaction begins.
+ * Decision 0236.
+ */
+export async function findReserved(
+  ctx: Context,
+  feature_ids: readonly number[],
+): Promise<number | undefined> {
+  const tx = readTx(ctx);
+  for (const id of feature_ids) if (await ctx.limits.isReserved(tx, id)) return id;
+  return undefined;
 }
 
 /** What is refused while units of a feature are reserved. */

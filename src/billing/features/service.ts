@@ -12,7 +12,7 @@ import { findMeter } from "../meters/queries.ts";
 import { canBeLimited } from "./entitlement_rules.ts";
 import { CreateFeature, Feature, ListFeatures, UpdateFeature } from "./model.ts";
 import * as queries from "./queries.ts";
-import { refuseReserved, reservedError } from "./reserved.ts";
+import { findReserved, reservedError } from "./reserved.ts";
 
 /** Lists the company's features by id; whole when no page is asked for. */
 export const listFeatures = operation({
@@ -53,12 +53,12 @@ export const createFeature = operation({
  */
 export const updateFeature = operation({
   name: "update_feature",
-  at_owner: true,
   permission: "entitlements:write",
   input: UpdateFeature,
   output: Feature,
-  run: (ctx, { id, name, description, kind, meter_id }) =>
-    transaction(ctx, async (tx) => {
+  async run(ctx, { id, name, description, kind, meter_id }) {
+    const reserved = await findReserved(ctx, [id]);
+    return transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findFeature(tx, id), "Feature", id);
       const counting = {
         kind: kind ?? before.kind,
@@ -67,14 +67,15 @@ export const updateFeature = operation({
       if (counting.kind !== before.kind || counting.meter_id !== before.meter_id) {
         const action = `Cannot change the kind or the meter of feature ${id}`;
         await refuseNamed(tx, before, action);
-        refuseReserved(ctx, id, action);
+        if (reserved !== undefined) throw reservedError(reserved, action);
         await checkMeter(tx, counting);
       }
       const fields = { name, description: description ?? before.description, ...counting };
       const feature = orNotFound(await queries.updateFeature(tx, id, fields), "Feature", id);
       ctx.annotateAudit({ before, after: feature });
       return feature;
-    }),
+    });
+  },
 });
 
 /**

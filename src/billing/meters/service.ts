@@ -17,7 +17,7 @@ import { listModelsEntitling, listModelsNaming, shownModel } from "../billing_mo
 import { canBeLimited } from "../features/entitlement_rules.ts";
 import { findAlertNaming } from "../features/alert_queries.ts";
 import { findEntitledSubscription, listFeaturesOf } from "../features/queries.ts";
-import { refuseReserved } from "../features/reserved.ts";
+import { findReserved, reservedError } from "../features/reserved.ts";
 import { isModelUsed } from "../billing_model_changes/model_use.ts";
 import { LIMITS } from "../limits.ts";
 import { findSimulationNaming } from "../simulations/queries.ts";
@@ -70,19 +70,22 @@ export const createMeter = operation({
  */
 export const updateMeter = operation({
   name: "update_meter",
-  at_owner: true,
   permission: "meters:write",
   input: UpdateMeter,
   output: Meter,
-  run: (ctx, { id, code, name, description, ...input }) =>
-    transaction(ctx, async (tx) => {
+  async run(ctx, { id, code, name, description, ...input }) {
+    const features = await listFeaturesOf(readTx(ctx), id);
+    const reserved = await findReserved(
+      ctx,
+      features.map((feature) => feature.id),
+    );
+    return transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findMeter(tx, id), "Meter", id);
       const { aggregation } = before;
       const counting = mergeCounting(before, code ?? before.code, { aggregation, ...input });
       if (!isDeepStrictEqual({ ...before, ...counting }, before)) {
         await refuseUsed(tx, id);
-        for (const feature of await listFeaturesOf(tx, id))
-          refuseReserved(ctx, feature.id, `Cannot change what meter ${id} counts`);
+        if (reserved !== undefined) throw reservedError(reserved, `Cannot change what meter ${id} counts`);
         await refuseSimulated(tx, id);
       }
       const removed = before.group_keys.filter((key) => !counting.group_keys.includes(key));
@@ -94,7 +97,8 @@ export const updateMeter = operation({
       await recordEvents(tx, [event("meter.updated", meter)]);
       ctx.annotateAudit({ before, after: meter });
       return meter;
-    }),
+    });
+  },
 });
 
 /**

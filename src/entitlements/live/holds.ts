@@ -18,12 +18,6 @@ export class Holds {
     return this.#features.get(keyOf(feature))?.at(now_ms, per) ?? "0";
   }
 
-  /** Whether units of a feature are held, whoever has them: looks through all that its company holds. */
-  isHeld(now_ms: number, { company_id, feature_id }: Pick<Hold, "company_id" | "feature_id">): boolean {
-    const holds = this.#companies.get(company_id)?.values() ?? [];
-    return holds.some((hold) => hold.feature_id === feature_id && hold.expires_ms > now_ms);
-  }
-
   add(hold: Hold): void {
     const of_company = this.#companies.get(hold.company_id) ?? new Map<string, Hold>();
     this.#companies.set(hold.company_id, of_company.set(hold.reservation_id, hold));

@@ -2,14 +2,17 @@ import type { Hold, HeldScope, KeyedWatch, LiveLimits } from "../../app/live_lim
 import type { Background } from "../../core/background.ts";
 import type { Log } from "../../core/log.ts";
 import type { Decimal } from "../../core/money.ts";
-import type { Store } from "../../store/store.ts";
+import type { ReadTx, Store } from "../../store/store.ts";
 import type { UsageStore } from "../../usage_store/port.ts";
 import type { WatchedTotals } from "../../usage_store/running_totals.ts";
 import { LIMITS } from "../limits.ts";
-import { deleteReservations, listReservations } from "../reservations/queries.ts";
+import { deleteReservations, listReservations, listRunning } from "../reservations/queries.ts";
 import { ChangedSubscriptions } from "./changes.ts";
 import { Holds } from "./holds.ts";
 import { RatedSpending } from "./spending.ts";
+
+/** A reservation, and whose event settles it. */
+type ReservedId = Pick<Hold, "reservation_id" | "subscription_id">;
 
 /** What the state of limits needs of a process. */
 interface Services {
@@ -76,21 +79,26 @@ export class ProcessLimits implements LiveLimits {
 
   /** Reads the holds of an earlier process, but for those whose events it stored before it ended. */
   async load(isOf: (company_id: number) => boolean = () => true): Promise<void> {
-    const { store, usage, usage_query_timeout_ms } = this.#services;
+    const { store } = this.#services;
     const rows = (await listReservations(store.read)).filter(({ company_id }) => isOf(company_id));
     for (const [company_id, holds] of Map.groupBy(rows, (hold) => hold.company_id)) {
-      const ids = holds.map(({ reservation_id }) => reservation_id);
-      const stored = await usage.findStored(company_id, ids, usage_query_timeout_ms);
-      const subscriptions = new Map(stored.map(({ id, subscription_id }) => [id, subscription_id]));
-      // An event of another subscription settles nothing, also here.
-      const settled: string[] = [];
-      for (const hold of holds) {
-        if (subscriptions.get(hold.reservation_id) === hold.subscription_id)
-          settled.push(hold.reservation_id);
-        else this.#holds.add(hold);
-      }
-      if (settled.length > 0) await store.tx((q) => deleteReservations(q, company_id, settled));
+      const settled = await this.#findSettled(company_id, holds);
+      for (const hold of holds) if (!settled.has(hold.reservation_id)) this.#holds.add(hold);
+      if (settled.size > 0) await store.tx((q) => deleteReservations(q, company_id, [...settled]));
     }
+  }
+
+  /** The ids of those reservations whose events are stored. */
+  async #findSettled(company_id: number, reservations: readonly ReservedId[]): Promise<Set<string>> {
+    const { usage, usage_query_timeout_ms } = this.#services;
+    const ids = reservations.map(({ reservation_id }) => reservation_id);
+    const stored = await usage.findStored(company_id, ids, usage_query_timeout_ms);
+    const subscriptions = new Map(stored.map(({ id, subscription_id }) => [id, subscription_id]));
+    // An event of another subscription settles nothing, also here.
+    const settled = reservations.filter(
+      ({ reservation_id, subscription_id }) => subscriptions.get(reservation_id) === subscription_id,
+    );
+    return new Set(settled.map(({ reservation_id }) => reservation_id));
   }
 
   totalsOf(watches: readonly KeyedWatch[]): WatchedTotals[] {
@@ -129,8 +137,12 @@ export class ProcessLimits implements LiveLimits {
     return this.#holds.heldAt(now_ms, scope);
   }
 
-  isHeld(now_ms: number, feature: Pick<Hold, "company_id" | "feature_id">): boolean {
-    return this.#holds.isHeld(now_ms, feature);
+  /** Rows of settled ones are deleted a little later, so that their events are looked for. */
+  async isReserved(tx: ReadTx, feature_id: number): Promise<boolean> {
+    const reservations = await listRunning(tx, feature_id);
+    if (reservations.length === 0) return false;
+    const settled = await this.#findSettled(tx.scope.company_id, reservations);
+    return settled.size < reservations.length;
   }
 
   count(company_id: number): number {

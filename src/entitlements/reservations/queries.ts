@@ -1,4 +1,4 @@
-import { and, eq, lte, sql } from "drizzle-orm";
+import { and, eq, gt, lte, sql } from "drizzle-orm";
 import type { Hold } from "../../app/live_limits.ts";
 import { instant, iso } from "../../core/time.ts";
 import { filterOnly, textIn } from "../../store/expressions.ts";
@@ -23,6 +23,18 @@ export async function listReservations(q: Reads): Promise<Hold[]> {
     ...row,
     expires_ms: instant(ends).epochMilliseconds,
   }));
+}
+
+/** Those of a feature's reservations that have not ended; the rows of settled ones may be there still. */
+export async function listRunning(
+  { q, scope, now }: ReadTx,
+  feature_id: number,
+): Promise<Pick<Hold, "reservation_id" | "subscription_id">[]> {
+  const t = q.use(reservationTable);
+  return await selectRows(q, t, {
+    columns: { reservation_id: t.reservation_id, subscription_id: t.subscription_id },
+    where: and(eq(t.company_id, scope.company_id), eq(t.feature_id, feature_id), gt(t.expires_at, iso(now))),
+  });
 }
 
 /** Deletes reservations; returns the ids of those that were there. */

@@ -1,7 +1,7 @@
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { addMachine } from "../../access/api_keys/fixtures.ts";
 import { ProcessLimits } from "../../../src/entitlements/live/live_limits.ts";
-import { insertReservation } from "../../../src/entitlements/reservations/queries.ts";
+import { deleteReservations, insertReservation } from "../../../src/entitlements/reservations/queries.ts";
 import { reservationTable } from "../../../src/entitlements/reservations/tables.ts";
 import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
@@ -147,6 +147,48 @@ describe("reservations", () => {
       allowed: true,
       reserved: null,
     });
+  });
+
+  test("are found by their rows, whichever process made them, until an event of their subscription is stored", async () => {
+    const { api } = company;
+    const feature = (await api("POST", "/features", { code: "rows", name: "Rows", kind: "limit" })).body.data;
+    const [mine, theirs] = [await company.entitle(), await company.entitle()];
+    const reservation_ids = [crypto.randomUUID(), crypto.randomUUID()];
+    const now = limits.clock.now();
+    for (const reservation_id of reservation_ids)
+      await limits.service.deps.store.tx((q) =>
+        insertReservation(
+          { q, now, scope: { company_id: company.company_id } },
+          {
+            company_id: company.company_id,
+            reservation_id,
+            subscription_id: mine.id,
+            feature_id: feature.id,
+            units: "2",
+            group: {},
+            expires_ms: now.epochMilliseconds + 60_000,
+          },
+        ),
+      );
+    const other = (await api("POST", "/features", { code: "rowless", name: "Other", kind: "limit" })).body
+      .data;
+    const change = { name: "Rows", kind: "switch" };
+    expect((await api("PUT", `/features/${other.id}`, change)).status).toBe(200);
+    const statuses: number[] = [];
+    for (const [{ external }, id] of [
+      [theirs, reservation_ids[0]],
+      [mine, reservation_ids[1]],
+    ] as const) {
+      statuses.push((await api("PUT", `/features/${feature.id}`, change)).status);
+      expect((await company.send(external, { id, usage: 1 })).status).toBe(201);
+    }
+    statuses.push((await api("PUT", `/features/${feature.id}`, change)).status);
+    await limits.service.deps.store.tx((q) =>
+      deleteReservations(q, company.company_id, reservation_ids.slice(0, 1)),
+    );
+    expect(await rows()).toContain(reservation_ids[1] ?? "");
+    statuses.push((await api("PUT", `/features/${feature.id}`, change)).status);
+    expect(statuses).toEqual([409, 409, 409, 200]);
   });
 
   test("of another subscription refuse an event, alone and in a batch, and store nothing", async () => {
