@@ -18,6 +18,7 @@ export const ON_POSTGRES = [
   "test/access/sessions/sign_ins_elsewhere.test.ts",
   // Locks, and what happens at once.
   "test/idempotency/**",
+  "test/http/if_match.test.ts",
   "test/billing/billing_model_changes/concurrent.test.ts",
   "test/billing/billing_model_migrations/kill.test.ts",
   "test/billing/runs/{batches,takeovers}.test.ts",

@@ -219,10 +219,11 @@ describe("families", () => {
     const writers = sources.filter(
       (file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"),
     );
-    // A restore makes a database of its own; that an instance lives concerns no family.
+    // A restore makes a database of its own; that an instance lives concerns no family; If-Match is compared in a change's.
     const others = [
       "src/app/transaction.ts",
       "src/backup/restore/restore.ts",
+      "src/http/if_match.ts",
       "src/server/instances/registry.ts",
     ];
     expect(writers.filter((file) => !isOfFamily(file) && !others.includes(file))).toEqual([]);

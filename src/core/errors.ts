@@ -8,6 +8,7 @@ export type ErrorKind =
   | "timed_out" // the request took too long to arrive (408)
   | "aborted" // nobody waits for the answer any more (499, as nginx logs it)
   | "conflict" // the record's state forbids it (409)
+  | "precondition_failed" // it is not the record that If-Match names (412)
   | "too_large" // 413
   | "unsupported_media_type" // 415
   | "invalid" // readable, but breaks a rule (422)

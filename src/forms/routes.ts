@@ -40,6 +40,7 @@ export const myFormRoutes = routes({ tag: "Self-service", admits: "client" }, [
   route("PUT /my/forms/:id", updateForm, {
     summary: "Replace one of my forms",
     description: `is_active stays as it is when left out. ${RULES}`,
+    if_match: true,
   }),
   route("DELETE /my/forms/:id", deleteForm, { summary: "Delete one of my forms" }),
 ]);

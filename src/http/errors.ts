@@ -10,6 +10,7 @@ export const STATUS: Record<ErrorKind, number> = {
   method_not_allowed: 405,
   timed_out: 408,
   conflict: 409,
+  precondition_failed: 412,
   too_large: 413,
   unsupported_media_type: 415,
   invalid: 422,

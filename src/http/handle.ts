@@ -6,6 +6,7 @@ import type { Checker } from "../core/validate.ts";
 import type { Deps } from "../app/deps.ts";
 import { mediaTypeOf, readJson } from "./body.ts";
 import { type Answer, claimOf, digestOf, JSON_TYPE, runOnce } from "./idempotency.ts";
+import { etagOf, unlessChanged } from "./if_match.ts";
 import { assertNoNul } from "./json.ts";
 import { addressOf, type ListeningServer } from "./address.ts";
 import { type Arrived, authenticate, callerOf, isLate, signIn } from "./authentication.ts";
@@ -49,6 +50,8 @@ export interface Row {
   has_csv?: boolean;
   /** A method, so that a row may declare the input type that its own schemas check. */
   run(exchange: Exchange): Promise<Answer>;
+  /** Whether a change is refused where If-Match names the record as it is no longer. */
+  takes_if_match?: boolean;
   /** The same route for client users. */
   my?: Row;
 }
@@ -61,6 +64,10 @@ export interface ServedRow extends Row {
   counted: boolean;
   /** Whether an Idempotency-Key makes it run once. */
   takes_key: boolean;
+  /** The GET at the path of a change that takes If-Match. */
+  reading?: Row;
+  /** Whether its answer has an ETag, for such a change. */
+  has_etag: boolean;
   checks: {
     params?: Checker<TObject>;
     query?: Checker<TObject>;
@@ -79,10 +86,12 @@ export async function handle(deps: Deps, row: ServedRow, arrival: Arrival): Prom
   const { actor, body, digest } = await receive(deps, row, arrival, sender);
   assertNoNul(request.url);
   const claim = row.takes_key ? claimOf(deps, request, actor, digest) : null;
-  const ctx = deps.openContext(callerOf(deps, actor, arrival, claim));
+  const opened = deps.openContext(callerOf(deps, actor, arrival, claim));
   const input = inputOf(row.checks, arrival, body);
+  const ctx = conditional(row, arrival, { deps, ctx: opened, input, request, server });
   const run = () => runChecked(row, { deps, ctx, input, request, server });
   const { status, answer } = await (claim === null ? run() : runOnce(ctx, claim, run));
+  if (row.has_etag && !request.url.includes("?")) set.headers.etag = etagOf(answer);
   if (!(answer instanceof Response)) set.status = status;
   if (!isLongList(answer)) return answer;
   set.headers["content-type"] = JSON_TYPE;
@@ -105,6 +114,16 @@ async function receive(deps: Deps, row: ServedRow, { request, server }: Arrival,
     },
   });
   return { actor: isLate(since_ms) && !is_open ? await authenticate(deps, request) : actor, body, digest };
+}
+
+/** The context of a request: that of a change with If-Match refuses it where the GET at its path answers otherwise. */
+function conditional({ reading, checks }: ServedRow, { params }: Arrival, exchange: Exchange): Context {
+  if (reading === undefined) return exchange.ctx;
+  const input = checks.params?.read(params) ?? {};
+  return unlessChanged(exchange.ctx, exchange.request, async (ctx) => {
+    const { answer } = await reading.run({ ...exchange, ctx, input });
+    return answer;
+  });
 }
 
 /** The input, merged from path, query and body. Errors: invalid. */

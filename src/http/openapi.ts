@@ -68,8 +68,10 @@ export function describe(app: AnyElysia): JsonObject {
     if (route && API_KEYS_ONLY.test(path)) route.security = [{ apiKey: [] }];
     if (route && isForUsersAndKeys(hooks.row)) route.security = [{ bearer: [] }, { apiKey: [] }];
     if (route && hooks.row?.takes_key) describeKey(route);
+    if (route && hooks.row?.takes_if_match) addParameter(route, IF_MATCH);
     if (route && hooks.row?.has_csv) describeCsv(route);
     if (route) describeResponses(route);
+    if (route && hooks.row?.has_etag) describeEtag(route);
   }
   nameOperations(paths);
   showAnswers(paths);
@@ -93,6 +95,13 @@ export function describe(app: AnyElysia): JsonObject {
       schemas,
     },
   };
+}
+
+/** What a change of the record is sent as If-Match. */
+function describeEtag({ responses }: JsonObject): void {
+  const success = isObject(responses) ? responses["200"] : undefined;
+  if (isObject(success))
+    success.headers = { ETag: { description: "For If-Match of a PUT", schema: { type: "string" } } };
 }
 
 /** The answer of a list is CSV to who accepts that. */
@@ -176,6 +185,7 @@ const RESPONSES: Record<string, string> = {
   404: "Not found.",
   408: "The body took too long to arrive.",
   409: "The record's state does not allow it.",
+  412: "It was changed since it was read: If-Match names it as it was.",
   413: "The body is too large.",
   415: "The body's media type is not supported, or it is not UTF-8.",
   422: "The request breaks a rule; each broken rule is named.",
@@ -217,8 +227,19 @@ const KEY = {
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
 };
 
+const IF_MATCH = {
+  name: "If-Match",
+  in: "header",
+  description: "The ETag of a GET here: the change is refused with a 412 if it was changed since.",
+  schema: { type: "string" },
+};
+
+function addParameter(route: JsonObject, parameter: JsonObject): void {
+  route.parameters = [...(Array.isArray(route.parameters) ? route.parameters : []), parameter];
+}
+
 function describeKey(route: JsonObject): void {
-  route.parameters = [...(Array.isArray(route.parameters) ? route.parameters : []), KEY];
+  addParameter(route, KEY);
   route.responses = {
     409: { content: { "application/json": { schema: asJson(ErrorBody) } } },
     ...(isObject(route.responses) ? route.responses : {}),

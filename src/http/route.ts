@@ -38,6 +38,8 @@ interface Options<I extends TSchema, O> {
   goes_on?: (output: O) => boolean;
   /** Error statuses beyond those of every route, and 404 of a path with fields. */
   errors?: readonly (400 | 401 | 404 | 409 | 503)[];
+  /** Whether this change takes If-Match: the ETag of the GET at its path. Its operation changes records only. */
+  if_match?: boolean;
   /** The body of a 422, if it is not the usual one. */
   refused?: TSchema;
   /** Whether the output is the whole body, not wrapped in `data`; lists always are. */
@@ -76,7 +78,7 @@ function rowOf<I extends TObject, O extends TSchema>(
 ): Row {
   const { output: made, name } = operation;
   const is_list = "data" in (made.properties ?? {});
-  const { status = 200, goes_on, sends, bare = is_list, lines, sums_of } = options;
+  const { status = 200, goes_on, sends, bare = is_list, lines, sums_of, if_match = false } = options;
   const [method = "", path = ""] = line.split(" ");
   const parts = partsOf(method, path, accepted);
   const body = bare ? made : dataOf(made);
@@ -93,6 +95,7 @@ function rowOf<I extends TObject, O extends TSchema>(
         ...(parts.params ? { 404: ErrorBody } : {}),
         ...Object.fromEntries((options.errors ?? []).map((error) => [error, ErrorBody])),
         ...(options.refused ? { 422: options.refused } : {}),
+        ...(if_match ? { 412: ErrorBody } : {}),
       }),
     },
     detail: {
@@ -104,6 +107,7 @@ function rowOf<I extends TObject, O extends TSchema>(
     reads_body: true,
     is_list,
     ...(columns !== null && { has_csv: true }),
+    ...(if_match && { takes_if_match: true }),
     async run({ ctx, input, request }: Exchange<Static<I>>) {
       if (lines !== undefined && accepts(request, LINES))
         return { status, answer: await attachment(call(ctx, lines.operation, input)) };
@@ -200,7 +204,7 @@ interface EndpointOptions<P extends TObject, Q extends TObject, B extends TObjec
 
 /** Serves the routes of a group, as a plugin of the app. */
 export function routes(group: Group, rows: readonly Row[]) {
-  const served = rows.map((row) => serveAs(group, row));
+  const served = rows.map((row) => serveAs(group, row, rows));
   return (deps: Deps): AnyElysia => {
     const app = new Elysia({ tags: [group.tag] });
     for (const row of served) {
@@ -221,7 +225,8 @@ export function routes(group: Group, rows: readonly Row[]) {
   };
 }
 
-function serveAs({ admits, counted = true, keeps_answers = admits !== "open" }: Group, row: Row): ServedRow {
+function serveAs(group: Group, row: Row, rows: readonly Row[]): ServedRow {
+  const { admits, counted = true, keeps_answers = admits !== "open" } = group;
   const { params, query, body, response } = row.schemas;
   const answered = Object.entries(response).filter(([status]) => Number(status) < 300);
   return {
@@ -229,6 +234,8 @@ function serveAs({ admits, counted = true, keeps_answers = admits !== "open" }: 
     levels: levelsOf(admits),
     counted,
     takes_key: keeps_answers && row.reads_body && row.method === "POST",
+    ...(row.takes_if_match && { reading: readingOf(row, rows) }),
+    has_etag: row.method === "GET" && rows.some((other) => other.takes_if_match && other.path === row.path),
     checks: {
       ...(params && { params: new Checker(params) }),
       ...(query && { query: new Checker(query) }),
@@ -236,6 +243,13 @@ function serveAs({ admits, counted = true, keeps_answers = admits !== "open" }: 
       answers: new Map(answered.map(([status, schema]) => [Number(status), new Checker(schema)])),
     },
   };
+}
+
+/** The row that reads what another one changes. */
+function readingOf({ method, path }: Row, rows: readonly Row[]): Row {
+  const found = rows.find((row) => row.method === "GET" && row.path === path);
+  if (found === undefined) throw new Error(`${method} ${path} takes If-Match, but nothing answers GET there`);
+  return found;
 }
 
 /** Serves the /my twins of the routes that have one. */

@@ -247,6 +247,60 @@ describeInBrowser("two users who edit one record", () => {
       await page.close();
     }
   });
+
+  test("lose nothing that is saved in the moment between reading the record and saving it", async () => {
+    const product = {
+      product_code: "RENT",
+      product_name: "Rent",
+      max_amount: "500.00",
+      max_no_debit: "1",
+      frequency: "Monthly",
+    };
+    const made = await service.api("POST", "/emandate/products", product);
+    const address = `/emandate/products/${made.body.data.id}`;
+    const { page, troubles } = await browser.openAs(service.admin_email, PATH);
+    let meanwhile: object | undefined;
+    const statuses: number[] = [];
+    await page.route(new RegExp(`${address}$`), async (route) => {
+      if (route.request().method() === "PUT" && meanwhile !== undefined) {
+        const change = { ...product, ...meanwhile };
+        meanwhile = undefined;
+        expect((await service.api("PUT", address, change)).status).toBe(200);
+      }
+      await route.continue();
+    });
+    page.on("response", (response) => {
+      if (response.request().method() === "PUT") statuses.push(response.status());
+    });
+    await page.getByRole("button", { name: "Acts for Rent" }).click();
+    await page.getByRole("menuitem", { name: "Edit" }).click();
+    const dialog = page.getByRole("dialog");
+
+    // Another field: both changes stay.
+    meanwhile = { max_amount: "900.00" };
+    await dialog.getByLabel("Debits in such a period").fill("3");
+    await save(page);
+    await dialog.waitFor({ state: "detached" });
+    expect(statuses).toEqual([412, 200]);
+    expect((await service.api("GET", address)).body.data).toMatchObject({
+      max_amount: "900.00",
+      max_no_debit: "3",
+    });
+
+    // The same field: one is told, and decides.
+    await page.getByRole("button", { name: "Acts for Rent" }).click();
+    await page.getByRole("menuitem", { name: "Edit" }).click();
+    meanwhile = { product_code: "THEIRS" };
+    await dialog.getByLabel("Code").fill("MINE");
+    await save(page);
+    await dialog.getByText("it is “THEIRS” now").waitFor();
+    expect((await service.api("GET", address)).body.data.product_code).toBe("THEIRS");
+    await save(page);
+    await dialog.waitFor({ state: "detached" });
+    expect((await service.api("GET", address)).body.data.product_code).toBe("MINE");
+    expectNoTrouble(troubles);
+    await page.close();
+  });
 });
 
 describeInBrowser("loans", () => {

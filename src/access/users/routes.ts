@@ -14,6 +14,7 @@ export const userRoutes = routes({ tag: "Users", admits: "company" }, [
     summary: "Change a user",
     description: "A new role, client or password ends the user's tokens.",
     errors: [409],
+    if_match: true,
   }),
   route("DELETE /users/:id", deleteUser, {
     summary: "Delete a user",

@@ -18,6 +18,7 @@ export const addOnRoutes = routes({ tag: "Add-ons", admits: "company" }, [
     description:
       "The name at any time; code, currency and charge only while no subscription has ever booked it. What is left out stays as it is.",
     errors: [409],
+    if_match: true,
   }),
   route("DELETE /add-ons/:id", deleteAddOn, {
     summary: "Delete an add-on",

@@ -35,6 +35,7 @@ const BILLING_MODELS = [
     description:
       "Name and description at any time; the price and for_client_id only while no subscription has ever used it. Fields that are left out stay as they are; 0, false, [] or null clears one.",
     errors: [409],
+    if_match: true,
   }),
   route("DELETE /billing-models/:id", deleteBillingModel, {
     summary: "Delete a billing model",

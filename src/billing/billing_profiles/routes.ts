@@ -7,5 +7,6 @@ export const billingProfileRoutes = routes({ tag: "Clients", admits: "company" }
     summary: "Save how a client is billed",
     description:
       "With interim_at, an amount in currency (the company's by default): when the usage of the client's running periods costs so much, the next billing run bills it in records of kind interim. A full replacement: what is left out is unset.",
+    if_match: true,
   }),
 ]);

@@ -8,7 +8,7 @@ export const clientRoutes = routes({ tag: "Clients", admits: "company" }, [
   }),
   route("POST /clients", createClient, { summary: "Create a client", status: 201 }),
   route("GET /clients/:id", getClient, { summary: "Get a client with its subscriptions" }),
-  route("PUT /clients/:id", updateClient, { summary: "Rename a client" }),
+  route("PUT /clients/:id", updateClient, { summary: "Rename a client", if_match: true }),
   route("DELETE /clients/:id", deleteClient, {
     summary: "Delete a client",
     description: "Refused while it has active subscriptions.",

@@ -6,5 +6,6 @@ export const companyRoutes = routes({ tag: "Company", admits: "company" }, [
   route("PUT /company", updateCompany, {
     summary: "Update the company",
     description: "A new time zone applies from the next billing period.",
+    if_match: true,
   }),
 ]);

@@ -8,7 +8,7 @@ export const productRoutes = routes({ tag: "Products", admits: "company" }, [
   }),
   route("POST /products", createProduct, { summary: "Create a product", status: 201 }),
   route("GET /products/:id", getProduct, { summary: "Get a product" }),
-  route("PUT /products/:id", updateProduct, { summary: "Rename a product" }),
+  route("PUT /products/:id", updateProduct, { summary: "Rename a product", if_match: true }),
   route("DELETE /products/:id", deleteProduct, {
     summary: "Delete a product",
     description: "Refused while active subscriptions use it.",

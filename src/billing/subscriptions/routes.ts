@@ -24,7 +24,7 @@ const SUBSCRIPTIONS = [
     summary: "Get a subscription with its relations",
     my: "Get one of my subscriptions",
   }),
-  route("PUT /subscriptions/:id", updateSubscription, { summary: "Rename a subscription" }),
+  route("PUT /subscriptions/:id", updateSubscription, { summary: "Rename a subscription", if_match: true }),
   route("POST /subscriptions/:id/cancel", cancelSubscription, {
     summary: "Cancel a subscription",
     description:

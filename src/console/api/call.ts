@@ -27,6 +27,8 @@ export interface Meta {
 export interface Answer<T> {
   data: T;
   meta?: Meta;
+  /** Of a record that may be changed: a change names by it what it was made to. */
+  etag?: string | undefined;
 }
 
 type Method = "GET" | "POST" | "PUT" | "DELETE";
@@ -138,6 +140,8 @@ export interface Sending {
   signal?: AbortSignal;
   /** One for each submission: a repeat is answered as the first was. */
   key?: string;
+  /** The `etag` of the record that is changed: refused with 412 if it is another by then. */
+  if_match?: string | undefined;
   /** A 401 is an answer like others: while signing in. */
   is_sign_in?: boolean;
 }
@@ -152,13 +156,15 @@ export async function send<T>(to: Endpoint<T>, input: Input = {}, sending: Sendi
       accept: "application/json",
       ...(has_body && { "content-type": "application/json" }),
       ...(sending.key !== undefined && { "idempotency-key": sending.key }),
+      ...(sending.if_match !== undefined && { "if-match": sending.if_match }),
     },
     ...(has_body && { body: JSON.stringify(rest) }),
     ...(sending.signal && { signal: sending.signal }),
   });
   if (!response.ok) throw await failureOf(response, sending.is_sign_in ?? false);
   const answer: Answer<T> = await response.json();
-  return answer;
+  const etag = response.headers.get("etag");
+  return etag === null ? answer : { ...answer, etag };
 }
 
 /** Fetches anything of the service, such as a stream. Errors: Failure when no answer came, or a refusal. */

@@ -1,4 +1,4 @@
-import { type Endpoint, Failure, type Input, send } from "../api/call.ts";
+import { type Answer, type Endpoint, Failure, type Input, send } from "../api/call.ts";
 import { refresh } from "../api/cache.ts";
 import { isolated } from "../text/isolated.ts";
 import { type Conflict, isNothing, type Values } from "./merge.ts";
@@ -8,7 +8,7 @@ export interface Edited {
   /** As it was when the form was opened. */
   initial: Values;
   /** As it is now: somebody else may have changed it meanwhile. */
-  read: () => Promise<Values>;
+  read: () => Promise<Answer<Values>>;
   /** Whether the operation replaces the record: what is left out of the body is cleared. */
   is_replaced: boolean;
 }
@@ -16,15 +16,19 @@ export interface Edited {
 /** What a form edits of a record; `fields` makes its values, `read` asks for the record again. */
 export function edited<T>(
   of: T,
-  how: { fields: (of: T) => Values; read: () => Promise<T>; is_replaced?: boolean },
+  how: { fields: (of: T) => Values; read: () => Promise<Answer<T>>; is_replaced?: boolean },
 ): Edited {
   const { fields, read, is_replaced = false } = how;
-  return { initial: fields(of), read: async () => fields(await read()), is_replaced };
+  const readFields = async () => {
+    const { data, etag } = await read();
+    return { data: fields(data), etag };
+  };
+  return { initial: fields(of), read: readFields, is_replaced };
 }
 
 /** Reads a record past what is shown of it. Errors: Failure. */
-export async function readAnew<T>(from: Endpoint<T>, input: Input = {}): Promise<T> {
-  return (await send(from, input)).data;
+export function readAnew<T>(from: Endpoint<T>, input: Input = {}): Promise<Answer<T>> {
+  return send(from, input);
 }
 
 /** Says before it is overwritten what somebody else has saved; the page behind shows it. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { Failure } from "../api/call.ts";
+import { type Failure, failureFrom } from "../api/call.ts";
 import { Button, IconButton } from "./button.tsx";
 import { Dialog, useSubmit } from "./dialog.tsx";
 import { type Edited, overtaken } from "./edited.ts";
@@ -26,8 +26,8 @@ interface FormProps {
   edited?: Edited;
   act: string;
   kind?: "primary" | "danger";
-  /** Sends it; `key` is the submission's Idempotency-Key. */
-  submit: (values: Values, key: string) => Promise<unknown>;
+  /** Sends it; `key` is the submission's Idempotency-Key, `if_match` the ETag of the record that was `edited`. */
+  submit: (values: Values, key: string, if_match?: string) => Promise<unknown>;
   onDone?: () => void;
   onCancel?: () => void;
   /** Shown between the fields and the button: what would happen. */
@@ -43,9 +43,12 @@ interface FormProps {
 export function Form(props: FormProps) {
   const { act, kind = "primary", submit: run, onDone, onCancel, effects, children } = props;
   const schema = schemaOf(props.schema);
-  const { values, setValues, bodyFor, follow } = useValues(props, schema);
+  const { values, setValues, bodyFor, forget, follow } = useValues(props, schema);
   const { submit, is_busy, failure } = useSubmit(async (key) => {
-    await run(await bodyFor(key), key);
+    await sendUntilMatched(async () => {
+      const { body, etag } = await bodyFor(key);
+      return run(body, key, etag);
+    }, forget);
     // A form that stays goes on from what is there now.
     if (onDone === undefined) await follow();
   }, onDone);
@@ -85,40 +88,58 @@ export function Form(props: FormProps) {
   );
 }
 
+/** How often a form reads a record again that others change at the same moment, before it says so. */
+const MOST_TRIES = 5;
+
+/** Sends a change again, made anew, where somebody else was faster between reading the record and saving it. */
+async function sendUntilMatched(act: () => Promise<unknown>, forget: () => void): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    try {
+      await act();
+      return;
+    } catch (error) {
+      if (failureFrom(error).status !== 412 || tries === MOST_TRIES) throw error;
+      forget();
+    }
+  }
+}
+
 /** What is typed into a form, and the body that it comes to. */
 function useValues({ initial = {}, edited }: FormProps, schema: FieldSchema | undefined) {
   const [base, setBase] = useState<Values>(edited?.initial ?? initial);
   const [values, setValues] = useState<Values>(base);
-  const made = useRef<{ key: string; body: Values }>(undefined);
+  const made = useRef<{ key: string; body: Values; etag?: string | undefined }>(undefined);
   const goOnFrom = (there: Values, shown = there) => {
     setBase(there);
     setValues(shown);
   };
-  const bodyOf = async (): Promise<Values> => {
-    if (edited === undefined) return sent(values, base, schema);
-    const theirs = await edited.read();
+  const bodyOf = async (): Promise<{ body: Values; etag?: string | undefined }> => {
+    if (edited === undefined) return { body: sent(values, base, schema) };
+    const { data: theirs, etag } = await edited.read();
     const merged = merge(base, values, theirs);
     if (merged.conflicts.length > 0) {
       goOnFrom(theirs, merged.values);
       throw overtaken(merged.conflicts);
     }
     const body = sent(merged.values, theirs, schema);
-    if (edited.is_replaced || schema === undefined) return body;
+    if (edited.is_replaced || schema === undefined) return { body, etag };
     const needed = new Set(requiredOf(schema));
     const changed = ([name]: [string, unknown]) =>
       needed.has(name) || !isSame(merged.values[name], theirs[name]);
-    return Object.fromEntries(Object.entries(body).filter(changed));
+    return { body: Object.fromEntries(Object.entries(body).filter(changed)), etag };
   };
   return {
     values,
     setValues,
     /** The body of a submission; that of a repeat is the first one's, whatever was saved meanwhile. */
-    bodyFor: async (key: string): Promise<Values> => {
-      if (made.current?.key !== key) made.current = { key, body: await bodyOf() };
-      return made.current.body;
+    bodyFor: async (key: string) => {
+      if (made.current?.key !== key) made.current = { key, ...(await bodyOf()) };
+      return made.current;
     },
+    /** The body was refused: the next one is made anew. */
+    forget: () => (made.current = undefined),
     follow: async () => {
-      if (edited) goOnFrom(await edited.read());
+      if (edited) goOnFrom((await edited.read()).data);
     },
   };
 }

@@ -129,7 +129,7 @@ function Spending({ id }: { id: number }) {
                 act="Set limit"
                 edited={edited(own, {
                   fields: limitFields,
-                  read: async () => ownOf(await readAnew(calls().limit, { id })),
+                  read: async () => ({ data: ownOf((await readAnew(calls().limit, { id })).data) }),
                   is_replaced: true,
                 })}
                 submit={(values, key) => write(calls().setLimit, { ...values, id }, { key })}

@@ -57,7 +57,7 @@ export function RecordActs<T extends { id: number; name: string }>(props: {
           title={`${act} ${name}`}
           onClose={close}
           edited={edited(of, { fields: valuesOf, read: () => readAnew(from, { id }) })}
-          submit={(values, key) => write(to, { ...blank, ...values, id }, { key })}
+          submit={(values, key, if_match) => write(to, { ...blank, ...values, id }, { key, if_match })}
         >
           {fields}
         </FormDialog>

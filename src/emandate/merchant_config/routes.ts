@@ -16,5 +16,6 @@ export const emandateConfigRoutes = routes({ tag: "E-mandates", admits: "company
     description:
       "Admins only. Omitted fields stay, null clears. private_key_pem and scheme_certificate_pem are write-only. Connector fpx is refused while something it needs is missing.",
     errors: [409],
+    if_match: true,
   }),
 ]);

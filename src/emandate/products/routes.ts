@@ -24,6 +24,7 @@ export const emandateProductRoutes = routes({ tag: "E-mandates", admits: "compan
     summary: "Replace an e-mandate product",
     description:
       "Existing mandates keep their terms. The code can't change once a mandate uses the product; is_active stays as it is unless given.",
+    if_match: true,
   }),
   route("DELETE /emandate/products/:id", deleteEmandateProduct, {
     summary: "Delete an e-mandate product",

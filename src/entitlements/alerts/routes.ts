@@ -18,6 +18,7 @@ export const alertRoutes = routes({ tag: "Entitlements", admits: "company" }, [
     summary: "Change an alert",
     description:
       "What is left out stays; what it is on always does. A new threshold that is passed already is told at once, others are not told again.",
+    if_match: true,
   }),
   route("DELETE /alerts/:id", deleteAlert, {
     summary: "Delete an alert",

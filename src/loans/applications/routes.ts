@@ -99,6 +99,7 @@ export const agentApplicationRoutes = routes({ tag: "Borrowing", admits: "agent"
     description:
       "In status draft or action_required. Fields left out keep their value; borrower and answers are replaced as a whole.",
     errors: [409],
+    if_match: true,
   }),
   route("DELETE /agent/applications/:id", deleteLoanApplication, {
     summary: "Delete a loan application",

@@ -30,6 +30,7 @@ const lenderRows = [
     description:
       "Fields left out keep their value. code and locale cannot change; to change a published definition, create a new version.",
     errors: [409],
+    if_match: true,
   }),
   route("POST /lender/consent-definitions/:id/publish", publishConsentDefinition, {
     summary: "Publish a consent definition",

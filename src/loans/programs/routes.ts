@@ -35,6 +35,7 @@ const lenderRows = [
     description:
       "Fields left out keep their value. Submitted applications keep the program's terms as of their submission.",
     errors: [409],
+    if_match: true,
   }),
   route("DELETE /lender/programs/:id", deleteLoanProgram, {
     summary: "Delete a loan program",

@@ -22,6 +22,7 @@ const VIEWS = [
     summary: "Replace a saved view",
     my: "Replace one of my saved views",
     description: `A full replacement. ${SHARED}`,
+    if_match: true,
   }),
   route("DELETE /views/:id", deleteView, {
     summary: "Delete a saved view",

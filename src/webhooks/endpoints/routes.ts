@@ -32,6 +32,7 @@ export const webhookRoutes = routes({ tag: "Webhooks", admits: "company" }, [
     summary: "Replace a webhook",
     description:
       "Status active enables a disabled webhook, disabled abandons its pending deliveries; left out, it stays as it is.",
+    if_match: true,
   }),
   route("POST /webhooks/:id/enable", enableWebhook, {
     summary: "Enable a webhook",

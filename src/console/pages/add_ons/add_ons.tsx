@@ -95,7 +95,9 @@ export function AddOnsPage() {
             fields: ({ name }) => ({ name }),
             read: () => readAnew(ADD_ONS.one, { id: open.of.id }),
           })}
-          submit={(values, key) => write(updateAddOn, { ...values, id: open.of.id }, { key })}
+          submit={(values, key, if_match) =>
+            write(updateAddOn, { ...values, id: open.of.id }, { key, if_match })
+          }
         >
           {(form) => <TextField form={form} name="name" label="Name" />}
         </FormDialog>

@@ -164,11 +164,11 @@ function Profile({ client_id }: { client_id: number }) {
                     is_replaced: true,
                   },
                 )}
-                submit={({ interim_at: amount = null, currency: in_currency }, key) =>
+                submit={({ interim_at: amount = null, currency: in_currency }, key, if_match) =>
                   write(
                     saveBillingProfile,
                     { id: client_id, interim_at: amount, currency: in_currency },
-                    { key },
+                    { key, if_match },
                   )
                 }
               >

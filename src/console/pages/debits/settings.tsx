@@ -152,10 +152,10 @@ function ProductDialog({ of, onClose }: { of?: EmandateProduct; onClose: () => v
               is_replaced: true,
             }),
           })}
-      submit={(values, key) =>
+      submit={(values, key, if_match) =>
         of === undefined
           ? write(createProduct, values, { key })
-          : write(updateProduct, { ...values, id: of.id }, { key })
+          : write(updateProduct, { ...values, id: of.id }, { key, if_match })
       }
     >
       {(form) => (
@@ -257,7 +257,7 @@ function ConfigurationDialog({ of, onClose }: { of: MerchantConfig; onClose: () 
           say("Saved");
           onClose();
         }}
-        submit={(values, key) => write(updateConfig, values, { key })}
+        submit={(values, key, if_match) => write(updateConfig, values, { key, if_match })}
         effects={({ connector }) =>
           connector !== of.connector &&
           connector !== "sandbox" && (

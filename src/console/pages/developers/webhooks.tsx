@@ -54,8 +54,9 @@ type Open = { kind: "edit" | "rotate" | "delete"; of: Webhook };
 /** Switches a webhook on or off. */
 async function switchTo({ id }: Webhook, status: Webhook["status"]): Promise<void> {
   // The whole of it is written: as it is now, not as this page has it.
-  const { url, event_types, description } = await readAnew(getWebhook, { id });
-  await write(updateWebhook, { id, url, event_types, description, status });
+  const { data, etag } = await readAnew(getWebhook, { id });
+  const { url, event_types, description } = data;
+  await write(updateWebhook, { id, url, event_types, description, status }, { if_match: etag });
   say(status === "active" ? "Switched on: what waited is delivered" : "Switched off");
 }
 
@@ -172,9 +173,9 @@ function WebhookDialog({
               is_replaced: true,
             }),
           })}
-      submit={async (values, key) => {
+      submit={async (values, key, if_match) => {
         if (of === undefined) onSecret((await write(createWebhook, values, { key })).data.secret);
-        else await write(updateWebhook, { ...values, id: of.id }, { key });
+        else await write(updateWebhook, { ...values, id: of.id }, { key, if_match });
       }}
     >
       {(form) => (

@@ -116,7 +116,9 @@ export function MyFormPage({ params }: PageProps) {
               read: () => readAnew(getMyForm, { id: of.id }),
               is_replaced: true,
             })}
-            submit={(values, key) => write(updateMyForm, { ...values, id: of.id }, { key })}
+            submit={(values, key, if_match) =>
+              write(updateMyForm, { ...values, id: of.id }, { key, if_match })
+            }
           />
         )}
       </Await>
@@ -148,7 +150,7 @@ function Builder(props: {
   act: string;
   initial?: Values;
   edited?: Edited;
-  submit: (values: Values, key: string) => Promise<unknown>;
+  submit: (values: Values, key: string, if_match?: string) => Promise<unknown>;
 }) {
   const { schema, act, submit, ...before } = props;
   return (

@@ -109,7 +109,9 @@ export function AlertsPage() {
             fields: ({ name, thresholds }) => ({ name, thresholds }),
             read: () => readAnew(getAlert, { id: editing.id }),
           })}
-          submit={(values, key) => write(updateAlert, { ...values, id: editing.id }, { key })}
+          submit={(values, key, if_match) =>
+            write(updateAlert, { ...values, id: editing.id }, { key, if_match })
+          }
         >
           {(form) => (
             <>

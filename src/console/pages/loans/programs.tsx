@@ -207,10 +207,10 @@ function ProgramDialog({
               read: () => readAnew(getProgram, { environment, id: of.id }),
             }),
           })}
-      submit={(values, key) =>
+      submit={(values, key, if_match) =>
         of === undefined
           ? write(createProgram, { ...values, environment }, { key })
-          : write(updateProgram, { ...values, environment, id: of.id }, { key })
+          : write(updateProgram, { ...values, environment, id: of.id }, { key, if_match })
       }
     >
       {(form) => (

@@ -60,8 +60,8 @@ function CompanyForm({ of }: { of: Static<typeof Company> }) {
       schema="UpdateCompany"
       act="Save"
       edited={edited(of, { fields: companyFields, read: () => readAnew(getCompany) })}
-      submit={async (values, key) => {
-        await write(updateCompany, values, { key });
+      submit={async (values, key, if_match) => {
+        await write(updateCompany, values, { key, if_match });
         await findSession();
         say("Saved");
       }}

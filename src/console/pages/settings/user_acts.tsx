@@ -91,7 +91,9 @@ function EditUser({ user, onClose }: { user: User; onClose: () => void }) {
           say("Saved");
           onClose();
         }}
-        submit={(values, key) => write(updateUser, { ...ofRole(values), id: user.id }, { key })}
+        submit={(values, key, if_match) =>
+          write(updateUser, { ...ofRole(values), id: user.id }, { key, if_match })
+        }
         effects={(values) =>
           (values.role !== user.role || values.client_id !== user.client_id) && (
             <div class="notice warn" role="status">

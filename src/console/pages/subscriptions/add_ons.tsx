@@ -17,7 +17,7 @@ import { Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { ADD_ONS } from "../../ui/sources.ts";
 import { addBooking, changeBooking, listBookings, removeBooking } from "./calls.ts";
-import { Failure } from "../../api/call.ts";
+import { type Answer, Failure } from "../../api/call.ts";
 
 /** The end of a booking as its field has it. */
 const endOf = ({ until }: SubscriptionAddOn) => (until === null ? "" : fieldTime(until));
@@ -117,11 +117,11 @@ export function Bookings({ of }: { of: SubscriptionDetail }) {
 }
 
 /** A booking as it is now. Errors: Failure when there is none any more. */
-async function findBooking({ subscription_id, id }: SubscriptionAddOn): Promise<SubscriptionAddOn> {
-  const bookings = await readAnew(listBookings, { id: subscription_id, limit: 100 });
+async function findBooking({ subscription_id, id }: SubscriptionAddOn): Promise<Answer<SubscriptionAddOn>> {
+  const { data: bookings } = await readAnew(listBookings, { id: subscription_id, limit: 100 });
   const found = bookings.find((booking) => booking.id === id);
   if (found === undefined) throw new Failure("This add-on is not booked any more");
-  return found;
+  return { data: found };
 }
 
 function ChangeBooking(props: { of: SubscriptionAddOn; name: string; onClose: () => void }) {

@@ -72,7 +72,9 @@ function Rename({ of, onClose }: { of: SubscriptionDetail; onClose: () => void }
         fields: ({ name }) => ({ name }),
         read: () => readAnew(SUBSCRIPTIONS.one, { id: of.id }),
       })}
-      submit={(values, key) => write(updateSubscription, { ...values, id: of.id }, { key })}
+      submit={(values, key, if_match) =>
+        write(updateSubscription, { ...values, id: of.id }, { key, if_match })
+      }
     >
       {(form) => <TextField form={form} name="name" label="Name" help={null} />}
     </FormDialog>

@@ -139,7 +139,7 @@ function Renaming(props: { calls: ExplorerCalls; view: UsageView; onClose: () =>
         read: () => readAnew(calls.view, { id }),
         is_replaced: true,
       })}
-      submit={(values, key) => write(calls.updateView, { ...values, id }, { key })}
+      submit={(values, key, if_match) => write(calls.updateView, { ...values, id }, { key, if_match })}
     >
       {(form) => (
         <>

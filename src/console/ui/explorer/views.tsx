@@ -74,8 +74,9 @@ export function SaveButton(props: {
     if (view === undefined) return;
     const { id } = view;
     // The whole of it is written: its name as it is now, not as this page has it.
-    const { name, shared } = await readAnew(calls.view, { id });
-    await write(calls.updateView, { id, name, shared, ...body }, { key });
+    const { data, etag } = await readAnew(calls.view, { id });
+    const { name, shared } = data;
+    await write(calls.updateView, { id, name, shared, ...body }, { key, if_match: etag });
   };
   const { submit, is_busy, failure } = useSubmit(again, done);
   if (!may("views:write")) return null;
