@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type ClickHouseServer, startClickHouse } from "./clickhouse.ts";
 import { freePort } from "./free_port.ts";
 import { apiOf, PASSWORD } from "./harness.ts";
 import { testPostgres } from "./postgres.ts";
 import { type ServerProcess, startServer } from "./process.ts";
-import { startS3 } from "./s3_server.ts";
+import { makeSharedStores } from "./shared_stores.ts";
 
 /** Instances in processes of their own, on one PostgreSQL, one ClickHouse and one bucket. */
 export interface Deployment {
@@ -18,7 +17,7 @@ export interface Deployment {
   lanesOf(instance: ServerProcess): Promise<number>;
   /** Resolves when the lanes are owned by these instances, each of which has its share. */
   shared(...instances: ServerProcess[]): Promise<void>;
-  /** Ends all instances and what they worked with. */
+  /** Ends all instances. */
   stop(): Promise<void>;
 }
 
@@ -26,8 +25,6 @@ const METRICS_TOKEN = "m".repeat(32);
 
 export async function makeDeployment(lanes: number, given: Record<string, string> = {}): Promise<Deployment> {
   const folder = mkdtempSync(join(tmpdir(), "meterhouse-"));
-  const clickhouse: ClickHouseServer = await startClickHouse();
-  const s3 = startS3();
   const { PATH = "", HOME = tmpdir() } = process.env;
   const settings = {
     PATH,
@@ -40,13 +37,9 @@ export async function makeDeployment(lanes: number, given: Record<string, string
     DISK_RESERVE: "0",
     RATE_LIMIT_ENABLED: "false",
     METRICS_TOKEN,
-    JWT_SECRET: "j".repeat(32),
     DATABASE_URL: await (await testPostgres()).createMigrated(),
-    USAGE_URL: await clickhouse.createDatabase(),
+    ...(await makeSharedStores()),
     USAGE_LANES: String(lanes),
-    DOCUMENTS_URL: `s3://bucket?endpoint=${s3.url}`,
-    AWS_ACCESS_KEY_ID: "key",
-    AWS_SECRET_ACCESS_KEY: "secret",
     ...given,
   };
   const running = new Set<ServerProcess>();
@@ -82,8 +75,6 @@ export async function makeDeployment(lanes: number, given: Record<string, string
     async stop() {
       for (const instance of running) instance.kill("SIGKILL");
       await Promise.all([...running].map(({ exited }) => exited));
-      await clickhouse.stop();
-      await s3.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };

@@ -8,12 +8,15 @@ import type { Role } from "../../src/core/access.ts";
 import { readConfig } from "../../src/core/config.ts";
 import type { ReadDisk } from "../../src/core/disk_reserve.ts";
 import type { ReadClocks } from "../../src/core/guarded_clock.ts";
+import { VERSION } from "../../src/core/version.ts";
 import type { Clock } from "../../src/core/time.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
+import { saveSeen } from "../../src/server/instances/queries.ts";
 import { addCompany } from "../../src/billing/companies/service.ts";
 import type { PasswordCost } from "../../src/core/passwords.ts";
 import { listen, type Server } from "../../src/server/listen.ts";
 import { freePort } from "./free_port.ts";
+import { type Front, openFront } from "./front.ts";
 import { CHEAP } from "./password_cost.ts";
 import { testPostgres } from "./postgres.ts";
 import { makeSharedStores } from "./shared_stores.ts";
@@ -22,8 +25,11 @@ import { copyMigrated } from "./sqlite.ts";
 /** Which transactional store this run tests: TEST_STORE=sqlite (the default) or postgres. */
 export const TEST_STORE = process.env.TEST_STORE ?? "sqlite";
 
-/** How many instances a service is, on PostgreSQL, ClickHouse and a bucket; its requests go to one after the other. */
-const INSTANCES = Number(process.env.TEST_INSTANCES ?? 1);
+/**
+ * How many instances a service is, on PostgreSQL, ClickHouse and a bucket: behind one address, whose requests go to one
+ * after the other.
+ */
+export const INSTANCES = Number(process.env.TEST_INSTANCES ?? 1);
 
 /** Who may read /metrics. */
 const METRICS_TOKEN = "the metrics token of tests, which no one has".replaceAll(" ", "-");
@@ -71,6 +77,8 @@ export class TestClock implements Clock {
 /** The whole service on temporary stores, listening on a free port. */
 export interface Service extends Tenant {
   deps: Deps;
+  /** What each instance works with: `deps` is the first one's, and mostly the only one's. */
+  instances: readonly Deps[];
   url: string;
   /** Calls without a token. */
   anonymous: Api;
@@ -124,6 +132,9 @@ export function useService(options: ServiceOptions = {}): Service {
     get deps() {
       return service().deps;
     },
+    get instances() {
+      return service().instances;
+    },
     get url() {
       return service().url;
     },
@@ -138,18 +149,17 @@ export function useService(options: ServiceOptions = {}): Service {
 
 /** Starts the service; stop it after the tests. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { folder, settings } = await makePlace(options.env);
-  const instances: { deps: Deps; server: Server }[] = [];
-  for (const env of settings) instances.push(await startInstance(env, options));
-  const [{ deps, server }] = instances as [(typeof instances)[number]];
-  const urls = instances.map((instance) => instance.server.url);
-  const anonymous = apiOf(urls, {});
+  const { folder, settings, front } = await makePlace(options.env);
+  const instances = await startInstances(settings, options);
+  const [{ deps, server }] = instances;
+  const { url } = front ?? server;
+  const anonymous = apiOf(url, {});
   let emails = 0;
 
   const signIn = async (email: string, password = PASSWORD): Promise<Api> => {
     const { status, body } = await anonymous("POST", "/login", { email, password });
     if (status !== 200) throw new Error(`Cannot sign ${email} in: ${status} ${JSON.stringify(body)}`);
-    return apiOf(urls, { authorization: `Bearer ${body.token}` });
+    return apiOf(url, { authorization: `Bearer ${body.token}` });
   };
   const addTenant: Service["addTenant"] = async (place = {}) => {
     const admin_email = `admin${++emails}@example.com`;
@@ -168,7 +178,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   return {
     ...first,
     deps,
-    url: server.url,
+    instances: instances.map((instance) => instance.deps),
+    url,
     anonymous,
     signIn,
     addTenant,
@@ -184,16 +195,40 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
         await instance.server.stop();
         await instance.deps.close();
       }
+      await front?.stop();
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-async function startInstance(
+interface RunningInstance {
+  deps: Deps;
+  server: Server;
+}
+
+/** Starts one with each of the settings. */
+async function startInstances(
+  settings: readonly Record<string, string>[],
+  options: ServiceOptions,
+): Promise<[RunningInstance, ...RunningInstance[]]> {
+  const opened: Deps[] = [];
+  for (const env of settings) opened.push(await openInstance(env, options));
+  // They know one another from the start, not only when each looks again.
+  for (const { store, instances } of opened) {
+    const { id, url } = instances;
+    if (url !== null) await store.tx((q) => saveSeen(q, { id, url, version: VERSION.version }));
+  }
+  const [first, ...others] = opened as [Deps, ...Deps[]];
+  const running: [RunningInstance] = [{ deps: first, server: await listen(first) }];
+  for (const deps of others) running.push({ deps, server: await listen(deps) });
+  return running;
+}
+
+function openInstance(
   env: Record<string, string>,
   { clock, machine_clocks, disk, password_cost = CHEAP }: ServiceOptions,
-): Promise<{ deps: Deps; server: Server }> {
-  const deps = await openDeps(readConfig(env), {
+): Promise<Deps> {
+  return openDeps(readConfig(env), {
     password_cost,
     metrics_age_ms: 0,
     serves: INSTANCES > 1,
@@ -201,13 +236,12 @@ async function startInstance(
     ...(machine_clocks && { machine_clocks }),
     ...(disk && { disk }),
   });
-  return { deps, server: await listen(deps) };
 }
 
-/** New stores in a folder, and the settings of each instance that shares them. */
+/** New stores in a folder, the settings of each instance that shares them, and what is in front of several. */
 async function makePlace(
   own: Record<string, string> = {},
-): Promise<{ folder: string; settings: Record<string, string>[] }> {
+): Promise<{ folder: string; settings: Record<string, string>[]; front?: Front }> {
   const folder = mkdtempSync(join(tmpdir(), "meterhouse-"));
   const shared: Record<string, string> = {
     HOST: "127.0.0.1",
@@ -220,22 +254,23 @@ async function makePlace(
   if (TEST_STORE === "postgres") shared.DATABASE_URL = await (await testPostgres()).createMigrated();
   else await copyMigrated(join(folder, "meterhouse.sqlite"));
   if (INSTANCES === 1) return { folder, settings: [{ ...shared, DATA_DIR: folder, PORT: "0", ...own }] };
-  Object.assign(shared, await makeSharedStores());
-  const settings: Record<string, string>[] = [];
-  for (let i = 0; i < INSTANCES; i++) {
-    const PORT = String(await freePort());
-    const INSTANCE_URL = `http://127.0.0.1:${PORT}`;
-    settings.push({ ...shared, DATA_DIR: join(folder, String(i)), PORT, INSTANCE_URL, ...own });
-  }
-  return { folder, settings };
+  const ports: number[] = [];
+  while (ports.length < INSTANCES) ports.push(await freePort());
+  const front = await openFront(ports);
+  Object.assign(shared, await makeSharedStores(), { PUBLIC_URL: front.url });
+  const settings = ports.map((port) => ({
+    ...shared,
+    DATA_DIR: join(folder, String(port)),
+    PORT: String(port),
+    INSTANCE_URL: `http://127.0.0.1:${port}`,
+    ...own,
+  }));
+  return { folder, settings, front };
 }
 
-/** A client of the REST interface at an origin, or at several, one after the other. */
-export function apiOf(origins: string | readonly string[], common: Record<string, string>): Api {
-  const all = [origins].flat();
-  let requests = 0;
+/** A client of the REST interface at an origin. */
+export function apiOf(origin: string, common: Record<string, string>): Api {
   return async (method, path, body, headers = {}) => {
-    const origin = all[requests++ % all.length];
     const sent = body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) };
     const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
     const base = path.startsWith("/")

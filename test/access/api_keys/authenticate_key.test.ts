@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test
 import { operation } from "../../../src/app/operation.ts";
 import { ById, Nothing } from "../../../src/core/schema.ts";
 import { endpoint, route, routes } from "../../../src/http/route.ts";
-import { type Service, startService, TestClock } from "../../support/harness.ts";
+import { INSTANCES, type Service, startService, TestClock } from "../../support/harness.ts";
 import { addMachine, exchange, serve, withToken } from "./fixtures.ts";
 
 // What holds for every call of a machine, whatever it asks for: tried on an operation of the tests' own.
@@ -160,10 +160,9 @@ describe("an Idempotency-Key", () => {
 });
 
 test("the request limit counts each key for itself, apart from users with the same id", async () => {
-  const limited = await startService({
-    clock,
-    env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "4" },
-  });
+  // The server below is one instance's, with its share.
+  const RATE_LIMIT_REQUESTS = String(4 * INSTANCES);
+  const limited = await startService({ clock, env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS } });
   const server = serve(
     limited,
     routes({ tag: "Tests", admits: "lender" }, [
@@ -178,7 +177,7 @@ test("the request limit counts each key for itself, apart from users with the sa
   for (const { token } of [one, one, one, one, one, two])
     statuses.push((await withToken(server, token)("GET", "/lender")).status);
   expect(statuses).toEqual([200, 200, 200, 200, 429, 200]);
-  // Two of the admin's four were spent on the keys.
+  // Two of the admin's were spent on the keys.
   expect((await limited.api("GET", "/me")).status).toBe(200);
   await server.stop();
   await limited.stop();

@@ -62,7 +62,9 @@ const documentsOf = async (id: number) =>
 
 describe("a document", () => {
   const comesIn = async () => {
-    while (!existsSync(folderOf(service)) || filesOf(service).length === 0) await Bun.sleep(2);
+    const places = service.instances.map((deps) => ({ ...service, deps }));
+    while (!places.some((place) => existsSync(folderOf(place)) && filesOf(place).length > 0))
+      await Bun.sleep(2);
   };
   const BODY = HEAD + PDF + TAIL;
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { SignJWT, UnsecuredJWT } from "jose";
 import { PASSWORD_COST } from "../../../src/core/passwords.ts";
 import { endedTokenTable } from "../../../src/access/sessions/tables.ts";
-import { apiOf, PASSWORD, startService, TestClock, useService } from "../../support/harness.ts";
+import { apiOf, INSTANCES, PASSWORD, startService, TestClock, useService } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 
 const SECRET = "a secret of the tests, thirty-two bytes or more";
@@ -235,7 +235,9 @@ describe("the sign-in limit", () => {
       limited.anonymous("POST", "/login", { email, password });
     // Made at once, so that none has failed yet when the last is counted.
     const failures = await Promise.all(Array.from({ length: 5 }, () => login(limited.admin_email, "wrong")));
-    expect(failures.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([401, 401, 401, 429, 429]);
+    const looked_at = failures.filter(({ status }) => status === 401).length;
+    expect(looked_at).toBeWithin(3, 3 + INSTANCES);
+    expect(failures.filter(({ status }) => status === 429)).toHaveLength(5 - looked_at);
     const refused = await login(limited.admin_email, PASSWORD);
     expect(refused.status).toBe(429);
     expect(Number(refused.headers.get("retry-after"))).toBeWithin(1, 62);
@@ -252,11 +254,11 @@ describe("the sign-in limit", () => {
 });
 
 test("the request limit answers 429 with Retry-After, by user", async () => {
-  const limited = await startService({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "3" } });
+  const limited = await startService({ env: { RATE_LIMIT_ENABLED: "true", RATE_LIMIT_REQUESTS: "4" } });
   const other = await limited.addTenant();
   const statuses = [];
-  for (let i = 0; i < 5; i++) statuses.push((await limited.api("GET", "/me")).status);
-  expect(statuses).toEqual([200, 200, 200, 429, 429]);
+  for (let i = 0; i < 6; i++) statuses.push((await limited.api("GET", "/me")).status);
+  expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
   expect((await other.api("GET", "/me")).status).toBe(200);
   await limited.stop();
 });
