@@ -12,16 +12,17 @@ export class S3Target implements Target {
   readonly #client: S3Client;
   readonly #prefix: string;
 
-  /** Credentials and endpoint are those of the environment, by the names that Bun's client knows. */
+  /** Credentials, endpoint and region are those of the environment, by the names that Bun's client knows. */
   constructor(url: string, bucket: string, prefix: string) {
     this.url = url;
     // Bun's client has read them at the start: what was set since then counts too.
     const {
       S3_ENDPOINT: endpoint,
+      S3_REGION: region,
       S3_ACCESS_KEY_ID: accessKeyId,
       S3_SECRET_ACCESS_KEY: secretAccessKey,
     } = process.env;
-    const given = Object.entries({ endpoint, accessKeyId, secretAccessKey }).filter(([, value]) => value);
+    const given = Object.entries({ endpoint, region, accessKeyId, secretAccessKey }).filter(([, value]) => value);
     this.#client = new S3Client({ bucket, ...Object.fromEntries(given) });
     this.#prefix = prefix === "" ? "" : `${prefix}/`;
   }

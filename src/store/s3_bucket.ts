@@ -61,7 +61,9 @@ export class S3Bucket {
   async get(key: string): Promise<AsyncIterable<Uint8Array> | null> {
     const response = await this.#send("GET", key);
     if (response.status !== 404) return this.#piecesOf(response, key);
-    await drained(response);
+    // A bucket that is not there says nothing about its objects.
+    const said = (await response.text()).slice(0, 500);
+    if (said.includes("<Code>NoSuchBucket</Code>")) throw this.#failed("GET", key, new Error(`404 ${said}`));
     return null;
   }
 

@@ -64,6 +64,16 @@ test("a server that never answers is given up, and says which, without secrets",
   }
 });
 
+test("a bucket that is not there is no missing object", async () => {
+  s3.onRead = () => new Response("<Error><Code>NoSuchBucket</Code></Error>", { status: 404 });
+  const error = await failure(bucket.get("1/a"));
+  s3.onRead = () => undefined;
+  expect([error instanceof AppError && error.kind, String(error?.cause)]).toEqual([
+    "unavailable",
+    expect.stringContaining("NoSuchBucket"),
+  ]);
+});
+
 test("nobody listens there", async () => {
   const place = { bucket: "bucket", prefix: "", region: "eu-x", endpoint: "http://127.0.0.1:1" };
   const gone = new S3Bucket(place, keys);
