@@ -27,8 +27,14 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const open = (url: string, rows: LaneRows, id: string): Promise<UsageStore> =>
+  const open = (
+    url: string,
+    rows: LaneRows,
+    id: string,
+    on_failure: (error: unknown) => void = () => undefined,
+  ): Promise<UsageStore> =>
     openClickHouse({
+      on_failure,
       url,
       lanes: LANES,
       openRows: async () => rows,
@@ -46,10 +52,12 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     const events = Array.from({ length: 300 }, (_, i) => modelEvent({ timestamp: NOW_MS - i * 7_000_000 }));
     const [event] = events;
     if (event === undefined) throw new Error("there is no event");
-    const first = await open(url, rows, "first");
+    const failures: unknown[] = [];
+    const first = await open(url, rows, "first", (error) => failures.push(error));
     expect(await first.append(4, events, NOW_MS)).toEqual({ accepted: 300, duplicates: 0 });
     const last_seq = await first.lastSeq(4, TIMEOUT_MS);
     await first.close();
+    expect(failures).toEqual([]);
     const second = await open(url, rows, "second");
     expect(await second.append(4, events, NOW_MS)).toEqual({ accepted: 0, duplicates: 300 });
     const other_time = second.append(4, [{ ...event, timestamp: event.timestamp - 9e9 }], NOW_MS);
@@ -58,6 +66,21 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     expect(await second.lastSeq(4, TIMEOUT_MS)).toBeGreaterThanOrEqual(last_seq);
     expect(second.stats().index_entries).toBe(301);
     await second.close();
+  });
+
+  test("an owner that loses its lanes says so", async () => {
+    const lost: string[] = [];
+    const rows = new LostRows(LANES);
+    const store = await open(await server.createDatabase(), rows, "only", (error) =>
+      lost.push(String(error)),
+    );
+    for (const company_id of [2, 3]) await store.append(company_id, [modelEvent()], NOW_MS);
+    rows.are_lost = true;
+    while (lost.length < LANES) await Bun.sleep(50);
+    expect(lost.toSorted()).toEqual(
+      [0, 1].map((lane) => expect.stringContaining(`Lane ${lane} is no longer`)),
+    );
+    await store.close();
   });
 
   test("a commit is one part, however many events it has", async () => {
@@ -106,6 +129,15 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     await between.stop();
   }, 120_000);
 });
+
+/** Rows that are another's from one moment on. */
+class LostRows extends MemoryRows {
+  are_lost = false;
+
+  override async renew(lane: number, epoch: number): Promise<boolean> {
+    return !this.are_lost && super.renew(lane, epoch);
+  }
+}
 
 /** Rows that can't be reached any more from one moment on. */
 class CutRows {

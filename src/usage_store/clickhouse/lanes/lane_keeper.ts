@@ -15,7 +15,7 @@ export interface LaneService {
 export interface LaneServing<Block, Service extends LaneService> {
   /** Begins to serve, once all that was stored before is known. */
   open(tenure: Tenure<Block>): Promise<Service>;
-  /** Called when the lane could not be taken or served; it will be tried again. */
+  /** Called when the lane could not be taken or was lost; it will be tried again. */
   onFailure(error: unknown): void;
 }
 
@@ -80,6 +80,7 @@ export class LaneKeeper<Block, Service extends LaneService> {
         if (this.#is_closing) void this.#yieldLane();
         await tenure.over;
         this.#service = undefined;
+        if (this.#yielding === undefined) this.#serving.onFailure(tenure.lost());
         await service.abandon();
         await this.#yielding;
       } finally {

@@ -134,7 +134,7 @@ export class Tenure<Block> {
 
   /** Resolves while the lane is this process's. Errors: LaneLostError, also where that is not known for the moment. */
   async confirm(): Promise<void> {
-    if (!(await this.#isOwned())) throw new LaneLostError(this.#loss());
+    if (!(await this.#isOwned())) throw this.lost();
   }
 
   /** Goes on to a later epoch, as numbers must not run out, and all lanes meet in one. No commit may be under way. */
@@ -173,6 +173,11 @@ export class Tenure<Block> {
     } finally {
       this.#end();
     }
+  }
+
+  /** Why it ended, where it was not released. */
+  lost(): LaneLostError {
+    return new LaneLostError(this.#loss());
   }
 
   /** Forgets the lane without a word: it is free when its time is over. */
