@@ -22,6 +22,7 @@ import {
   QUICK_MANDATES,
   readCount,
 } from "./plan.ts";
+import { measureMoving } from "./moving/moving.ts";
 import { callTool } from "./mcp.ts";
 import { writePlots } from "./plot.ts";
 import { pressure } from "./pressure.ts";
@@ -53,6 +54,7 @@ const BILLING = "billing";
 const COLLECTIONS = "collections";
 const PRICING = "pricing";
 const QUESTIONS = "questions";
+const MOVING = "moving";
 const COMPARE = "compare";
 const PLOT = "plot";
 
@@ -67,6 +69,7 @@ const HELP = `Usage: bun run bench [NAME …] [OPTIONS]
        bun run bench collections [OPTIONS]
        bun run bench pricing [PART …] [OPTIONS]
        bun run bench questions [PART …] [OPTIONS]
+       bun run bench moving [OPTIONS]
        bun run bench compare BEFORE AFTER
        bun run bench plot
 
@@ -96,14 +99,18 @@ plain code over all events and bills, and measures how long it takes; the goals 
 
 ${list(QUESTION_PARTS)}
 
+\`moving\` moves the deployment of \`usage\`, once it is billed, to PostgreSQL and ClickHouse's engine, proves all bills
+there, asks both the same, stores events on two instances, and goes back by a backup. It takes \`bun install --cwd
+test/support/clickhouse_engine\`.
+
 \`compare\` sets two files of results beside each other and measures nothing. \`plot\` draws the plots of
 docs/benchmarks.md again, from the results in docs/benchmarks.
 
   --mandates N    for \`collections\`: how many (${MANDATES / 1e3}k)
   --events N      usage events stored before anything is measured (${FULL.events / 1e6}m, for \`usage\` ${GOALS.events / 1e6}m,
-                  for \`billing\`, \`pricing\` and \`questions\` ${MONTH_EVENTS / 1e6}m)
-  --keep DIR      for \`usage\`, \`billing\`, \`pricing\` and \`questions\`: keep the events in DIR, or use those
-                  stored there
+                  for \`moving\`, \`billing\`, \`pricing\` and \`questions\` ${MONTH_EVENTS / 1e6}m)
+  --keep DIR      for \`usage\`, \`billing\`, \`pricing\`, \`questions\` and \`moving\`: keep the events in DIR, or
+                  use those stored there
   --save FILE     write the results to FILE as JSON, beside those of the same bench, size and hardware that it
                   holds; without it to bench/results, but not with --quick
   --compare FILE  print the run beside that of FILE: before, after, their ratio, and whether they differ by more
@@ -266,8 +273,13 @@ async function main(): Promise<void> {
       measureQuestions(plan, { parts, keep }, context),
     );
   }
+  if (first === MOVING) {
+    const usual = quick ? QUICK : FULL;
+    const plan = { ...usual, events: events(usual.events) };
+    return report(wanted(MOVING, plan.events), (context) => measureMoving(plan, keep, context));
+  }
   if (keep !== undefined)
-    throw new Error("Cannot use --keep: it is for `usage`, `billing`, `pricing` and `questions`");
+    throw new Error("Cannot use --keep: it is for `usage`, `billing`, `pricing`, `questions` and `moving`");
   if (first === COLLECTIONS) {
     const size = mandates === undefined ? (quick ? QUICK_MANDATES : MANDATES) : readCount(mandates);
     return report(wanted(COLLECTIONS, size), (context) => measureCollections(size, context));

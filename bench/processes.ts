@@ -28,12 +28,7 @@ export async function startProcess(
   words: readonly string[],
   env: Record<string, string>,
 ): Promise<ServerProcess> {
-  const child = Bun.spawn(["bun", ...words], {
-    cwd: ROOT,
-    env: environment(env),
-    stdout: "pipe",
-    stderr: "inherit",
-  });
+  const child = spawnProgram(cleanup, words, env);
   const end = async (signal: "SIGTERM" | "SIGKILL") => {
     child.kill(signal);
     await child.exited;
@@ -50,12 +45,62 @@ export async function startProcess(
   return { origin, stop: () => end("SIGTERM"), kill: () => end("SIGKILL") };
 }
 
+/** What a program printed, and what it took. */
+export interface Ran {
+  printed: string;
+  seconds: number;
+  /** Of processor time, on all cores. */
+  cpu_s: number;
+  /** The most memory that it had. */
+  peak_bytes: number;
+}
+
 /** Runs a Bun program of this repository to its end and gives what it printed. Errors: throws when it fails. */
 export async function runProcess(
   cleanup: Cleanup,
   words: readonly string[],
   env: Record<string, string>,
 ): Promise<string> {
+  return (await measureProcess(cleanup, words, env)).printed;
+}
+
+/** The same, with what it took. */
+export async function measureProcess(
+  cleanup: Cleanup,
+  words: readonly string[],
+  env: Record<string, string>,
+): Promise<Ran> {
+  const started = performance.now();
+  const child = spawnProgram(cleanup, words, env);
+  const printed = await child.stdout.text();
+  const code = await child.exited;
+  const seconds = (performance.now() - started) / 1_000;
+  if (code !== 0)
+    throw new Error(`Cannot go on: bun ${words.join(" ")} ended with ${code}: ${printed.trim()}`);
+  const { cpuTime, maxRSS = Number.NaN } = child.resourceUsage() ?? {};
+  return { printed, seconds, cpu_s: Number(cpuTime?.total ?? Number.NaN) / 1e6, peak_bytes: maxRSS };
+}
+
+/** Ends a Bun program of this repository as `kill -9` does, at the first line that it prints of which `at` is true. */
+export async function killProcess(
+  cleanup: Cleanup,
+  words: readonly string[],
+  env: Record<string, string>,
+  at: (line: string) => boolean,
+): Promise<string> {
+  const child = spawnProgram(cleanup, words, env);
+  for await (const line of linesOf(child.stdout)) {
+    if (!at(line)) continue;
+    child.kill("SIGKILL");
+    await child.exited;
+    return line;
+  }
+  throw new Error(
+    `Cannot go on: bun ${words.join(" ")} ended with ${await child.exited} before it was killed`,
+  );
+}
+
+function spawnProgram(cleanup: Cleanup, words: readonly string[], env: Record<string, string>) {
   const child = Bun.spawn(["bun", ...words], {
     cwd: ROOT,
     env: environment(env),
@@ -63,10 +108,7 @@ export async function runProcess(
     stderr: "inherit",
   });
   cleanup.add(() => child.kill("SIGKILL"));
-  const printed = await child.stdout.text();
-  const code = await child.exited;
-  if (code === 0) return printed;
-  throw new Error(`Cannot go on: bun ${words.join(" ")} ended with ${code}: ${printed.trim()}`);
+  return child;
 }
 
 /** Prints the rest of its output, which are warnings. Reading also keeps a full pipe from blocking it. */

@@ -148,7 +148,7 @@ async function openPeers(context: PartContext): Promise<{ opened: Opened; findin
 }
 
 /** Writes all events but the writer's, whose number grows with every run. */
-async function writeData(context: PartContext): Promise<PeerData> {
+export async function writeData(context: PartContext): Promise<PeerData> {
   const { manifest, companies } = context.deployment;
   const folder = context.cleanup.folder();
   const events = join(folder, "events.csv");

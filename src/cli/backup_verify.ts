@@ -7,7 +7,7 @@ import { readConfig } from "../core/config.ts";
 import { wrongWords } from "../core/exit_codes.ts";
 import { offerDataDir } from "../core/unpack.ts";
 import { restoreNeeds } from "../server/restore_needs.ts";
-import { type Arguments, optional } from "./command.ts";
+import { type Arguments, optional, wholeNumber } from "./command.ts";
 import { openProgress } from "./progress.ts";
 import { identityOf } from "./restore.ts";
 
@@ -35,12 +35,4 @@ export async function verifyBackup(words: Arguments, instant = "latest"): Promis
   console.log(describeReport(report));
   if (existsSync(config.data_dir)) saveReport(config.data_dir, now, report);
   if (report.problems.length > 0) throw new Error(`The point of ${report.point} is not what was backed up`);
-}
-
-/** Errors: wrong words. */
-function wholeNumber(words: Arguments, name: string): number | undefined {
-  const text = optional(words, name);
-  if (text === undefined) return undefined;
-  if (/^\d{1,6}$/.test(text)) return Number(text);
-  throw wrongWords(`--${name} must be a whole number`);
 }

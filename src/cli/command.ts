@@ -83,6 +83,14 @@ export function requiredId(words: Arguments, name: string): number {
   throw wrongWords(`--${name} must be a positive whole number`);
 }
 
+/** An option that is a whole number of at most six digits, if it is given. Errors: wrong words. */
+export function wholeNumber(words: Arguments, name: string): number | undefined {
+  const text = optional(words, name);
+  if (text === undefined) return undefined;
+  if (/^\d{1,6}$/.test(text)) return Number(text);
+  throw wrongWords(`--${name} must be a whole number`);
+}
+
 /** Prints rows as an aligned table under their column names. */
 export function printTable(rows: Record<string, string | number | null>[], columns: string[]): void {
   const cells = [columns, ...rows.map((row) => columns.map((column) => String(row[column] ?? "")))];

@@ -10,7 +10,7 @@ import { wrongWords } from "../core/exit_codes.ts";
 import { PROGRAM } from "../core/program_files.ts";
 import { offerDataDir } from "../core/unpack.ts";
 import { restoreNeeds } from "../server/restore_needs.ts";
-import { type Arguments, type Command, optional } from "./command.ts";
+import { type Arguments, type Command, optional, wholeNumber } from "./command.ts";
 import { openProgress } from "./progress.ts";
 
 export const restore: Command = {
@@ -21,19 +21,21 @@ export const restore: Command = {
 POINT is an instant as \`backup list\` shows it, or latest. FOLDER becomes a data directory and must be empty. With a
 postgres:// address, records go into that empty database in place of SQLite in the folder; either comes from either.
 With an address of ClickHouse beside it (https://user:pw@host:8443/db), usage goes into that empty database, in as many
-lanes as USAGE_LANES says, and is compared there with the backup: events by month, sums by hour, 200 bills.
+lanes as USAGE_LANES says, and is compared there with the backup: events by month, sums by hour, and bills.
 
 Every object is checked before it is used, and a server refuses a folder whose restore was cut off. Debits wait after
 a restore: those that were sent after the point are unknown. Compare with the bank, then say \`collections resume\`.
 
   --until INSTANT  what was committed up to that instant, such as 2026-11-23T14:30:00Z, by the log that BACKUP_LOG
                    ships. \`backup list\` says from when to when there is one; \`latest\` takes the point that it needs
+  --bills N        with ClickHouse: bills that are rated anew (200); with more than there are, all
   --from URL       where the backups are (BACKUP_URL)
   --identity FILE  the age secret key of an encrypted backup, as age-keygen writes it`,
   operands: 1,
   options: {
     to: { type: "string", multiple: true },
     until: { type: "string" },
+    bills: { type: "string" },
     from: { type: "string" },
     identity: { type: "string" },
   },
@@ -42,6 +44,9 @@ a restore: those that were sent after the point are unknown. Compare with the ba
     if (instant === undefined) throw wrongWords("Say which point: an instant of `backup list`, or latest");
     const { to = [] } = words.values;
     const place = readPlace(Array.isArray(to) ? to.map(String) : []);
+    const bills = wholeNumber(words, "bills");
+    if (bills !== undefined && place.usage_url === null)
+      throw wrongWords("--bills is for usage in ClickHouse; elsewhere `backup verify` proves bills");
     const config = readConfig({ LOG_LEVEL: "warn", ...process.env });
     offerDataDir(config.data_dir);
     const url = optional(words, "from") ?? config.backup_url;
@@ -60,6 +65,7 @@ a restore: those that were sent after the point are unknown. Compare with the ba
       const needs = restoreNeeds(config, Temporal.Now.instant());
       const restored = await restorePoint(point, place, {
         ...needs,
+        ...(bills !== undefined && { bills }),
         erased: await Array.fromAsync(readErasedIds(target)),
         erased_people: await Array.fromAsync(readErasedPeople(target)),
         onProgress: (text) => progress.line(text),

@@ -20,10 +20,10 @@ export interface ClickHouseServer {
   stop(): Promise<void>;
 }
 
-/** Starts the engine with files of its own. */
-export async function startClickHouse(): Promise<ClickHouseServer> {
+/** Starts the engine with files of its own, and so many threads for a statement. */
+export async function startClickHouse(threads = 1): Promise<ClickHouseServer> {
   const folder = mkdtempSync(join(tmpdir(), "meterhouse-clickhouse-"));
-  const child = Bun.spawn([process.execPath, join(FOLDER, "engine_server.ts"), folder], {
+  const child = Bun.spawn([process.execPath, join(FOLDER, "engine_server.ts"), folder, String(threads)], {
     stdout: "pipe",
     stderr: "inherit",
     env: { ...process.env, UV_THREADPOOL_SIZE: "16" },

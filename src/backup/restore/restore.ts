@@ -40,6 +40,8 @@ export interface RestoreOptions {
   readonly erased_people?: readonly ErasedPeople[];
   /** How many lanes a usage store in ClickHouse gets. */
   readonly lanes: number;
+  /** How many bills are proved of usage that went to ClickHouse; 200 by default. */
+  readonly bills?: number;
   /** Called with what is being done, in a few words. */
   readonly onProgress?: (text: string) => void;
 }
@@ -56,8 +58,9 @@ export interface Restored {
 
 type Proof = Pick<Proved, "hours" | "bills">;
 
-/** The bills that are proved of what was restored: the same each time, so that a repeated restore says the same. */
-const DRAWN = { bills: 200, seed: 1 };
+/** Bills that are proved of what was restored, and their draw: the same each time, so that a repeated restore says the same. */
+const BILLS = 200;
+const SEED = 1;
 
 /**
  * Restores a point into an empty place. Every object is checked before it is used; the place is marked as incomplete
@@ -101,7 +104,7 @@ async function prove(
       const { problems, ...proof } = await proveRestored(
         manifest,
         { store, usage },
-        { ...options, ...DRAWN },
+        { ...options, bills: options.bills ?? BILLS, seed: SEED },
       );
       if (problems.length > 0)
         throw new Error(`What was restored is not what was backed up: ${problems.join("; ")}`);

@@ -1,6 +1,6 @@
 // ClickHouse's engine behind a part of its HTTP interface, for @clickhouse/client. It serves one statement at a time.
 //
-//   bun engine_server.ts FOLDER    prints its port
+//   bun engine_server.ts FOLDER [THREADS]    prints its port
 
 import { join } from "node:path";
 
@@ -35,7 +35,8 @@ const NO_SETTINGS = new Set([
 const quoted = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
 /** Tests ask about few rows: more threads would only cost time. */
-await session.queryAsync("SET max_threads = 1", { format: "TabSeparated" });
+const threads = Number(process.argv[3] ?? 1);
+await session.queryAsync(`SET max_threads = ${threads}`, { format: "TabSeparated" });
 
 const run = async (sql: string, format = "TabSeparated"): Promise<Uint8Array> =>
   (await session.queryAsync(sql, { format })).bytes();
