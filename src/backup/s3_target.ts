@@ -22,7 +22,9 @@ export class S3Target implements Target {
       S3_ACCESS_KEY_ID: accessKeyId,
       S3_SECRET_ACCESS_KEY: secretAccessKey,
     } = process.env;
-    const given = Object.entries({ endpoint, region, accessKeyId, secretAccessKey }).filter(([, value]) => value);
+    const given = Object.entries({ endpoint, region, accessKeyId, secretAccessKey }).filter(
+      ([, value]) => value,
+    );
     this.#client = new S3Client({ bucket, ...Object.fromEntries(given) });
     this.#prefix = prefix === "" ? "" : `${prefix}/`;
   }
