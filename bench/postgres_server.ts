@@ -22,7 +22,7 @@ export async function startPostgres(
   cleanup: Cleanup,
   port: number,
   address: string,
-): Promise<{ databaseDir: string; stop(): Promise<void> }> {
+): Promise<{ databaseDir: string; stop: () => Promise<void> }> {
   const folder = cleanup.folder();
   // It may run as another user.
   chmodSync(folder, 0o755);
