@@ -75,6 +75,8 @@ export interface Job {
   due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
   /** Whether it runs by itself only where there are several instances. */
   among_several?: boolean;
+  /** Whether each instance runs it, since it sees to files in DATA_DIR; else one does, for all. */
+  at_each_instance?: boolean;
   /** What it does not wait for; most jobs write, and by what time it is. */
   goes_on?: readonly Wait[];
   /** How many companies at once, where the job waits for others on the network; without it one by one. */
@@ -135,6 +137,7 @@ export const JOBS: readonly Job[] = [
     name: "usage_uploads_prune",
     summary: "Delete files of usage that were uploaded over 7 days ago, or that a killed process left",
     cron: "50 25 3 * * *",
+    at_each_instance: true,
     goes_on: ["disk", "clock"],
     run: (ctx) => call(ctx, pruneUsageUploads, {}),
   },
@@ -386,6 +389,7 @@ export const JOBS: readonly Job[] = [
     summary:
       "Delete documents of applications that ended without a loan LOAN_DOCUMENT_DAYS ago, and orphaned files",
     cron: "20 25 3 * * *",
+    at_each_instance: true,
     goes_on: ["disk"],
     run: (ctx) => call(ctx, sweepLoanDocuments, {}),
   },

@@ -31,13 +31,24 @@ export async function runJob(deps: Deps, job: Job, onFailure?: OnFailure): Promi
   return runUnderLock(deps, job, onFailure);
 }
 
+const isOfEach = ({ instances }: Deps, { at_each_instance = false }: Job) =>
+  at_each_instance && instances.url !== null;
+
+const lockOf = (deps: Deps, job: Job) =>
+  isOfEach(deps, job) ? `job ${job.name} of instance ${deps.instances.id}` : `job ${job.name}`;
+
+/** Runs a job at a time of its, unless another instance has: a job of each runs at each. Returns whether it ran. */
+export function runAtItsTime(deps: Deps, job: Job): Promise<boolean> {
+  return runUnderLock(deps, job, undefined, async () => !isOfEach(deps, job) && hasRunElsewhere(deps, job));
+}
+
 async function runUnderLock(
   deps: Deps,
   job: Job,
   onFailure?: OnFailure,
   isDone: () => Promise<boolean> = () => Promise.resolve(false),
 ): Promise<boolean> {
-  const lock = await deps.store.lock(`job ${job.name}`);
+  const lock = await deps.store.lock(lockOf(deps, job));
   if (lock === null) return false;
   try {
     if (await isDone()) return false;
@@ -157,7 +168,7 @@ export function startJobs(deps: Deps): () => Promise<void> {
     if (!(await mayBegin(job))) return;
     const share = shares.get(job);
     if (!job.due && !is_start) {
-      await runUnderLock(deps, job, undefined, () => hasRunElsewhere(deps, job));
+      await runAtItsTime(deps, job);
       return;
     }
     if (!job.due || !job.at_once || !share) return void (await runJob(deps, job));

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Context } from "../../../src/app/context.ts";
+import type { Deps } from "../../../src/app/deps.ts";
 import { call } from "../../../src/app/operation.ts";
+import { JOBS } from "../../../src/server/jobs.ts";
+import { runAtItsTime } from "../../../src/server/scheduler.ts";
 import { LIMITS } from "../../../src/usage/limits.ts";
 import { carryOnUploads } from "../../../src/usage/uploads/run.ts";
 import { deleteUsageUpload } from "../../../src/usage/uploads/service.ts";
@@ -21,11 +24,28 @@ const elsewhere = mkdtempSync(join(tmpdir(), "meterhouse-elsewhere-"));
 beforeAll(() => addSubscription(service, "shared"));
 afterAll(() => rmSync(elsewhere, { recursive: true, force: true }));
 
+/** The other instance. */
+function another(): Deps {
+  const url = "http://127.0.0.1:3002";
+  const { deps } = service;
+  const instances: Deps["instances"] = {
+    id: crypto.randomUUID(),
+    url,
+    others: [],
+    begin: async () => undefined,
+    end: async () => undefined,
+  };
+  const openContext: Deps["openContext"] = (caller) => {
+    const ctx = deps.openContext(caller);
+    return { ...ctx, config: { ...ctx.config, data_dir: elsewhere, instance_url: url } };
+  };
+  return { ...deps, instances, openContext };
+}
+
 /** What the other instance works with. */
 function atAnother(): Context {
   const actor = { kind: "system", company_id: service.company_id } as const;
-  const ctx = service.deps.openContext({ actor, origin: "job", request_id: "test", address: null });
-  return { ...ctx, config: { ...ctx.config, data_dir: elsewhere, instance_url: "http://127.0.0.1:3002" } };
+  return another().openContext({ actor, origin: "job", request_id: "test", address: null });
 }
 
 async function send(): Promise<number> {
@@ -88,4 +108,29 @@ test("a file that was deleted at another instance leaves its disk by the nightly
   );
   await runNamedJob(service, "usage_uploads_prune");
   expect(files()).toEqual([]);
+});
+
+test("each instance sees to the files on its own disk; of other jobs one does the work", async () => {
+  const folders = [service.deps.config.data_dir, elsewhere].map((place) => join(place, "usage_uploads"));
+  for (const folder of folders) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${service.company_id}-${crypto.randomUUID()}`), "who\n");
+  }
+  clock.set(
+    Temporal.Now.instant()
+      .add({ milliseconds: LIMITS.usage_upload_ms + 60_000 })
+      .toString(),
+  );
+  const runs: Record<string, boolean[]> = {};
+  for (const name of ["usage_uploads_prune", "loan_documents", "audit_log_prune"]) {
+    const job = JOBS.find((one) => one.name === name);
+    if (job === undefined) throw new Error(`There is no job ${name}`);
+    runs[name] = [await runAtItsTime(service.deps, job), await runAtItsTime(another(), job)];
+  }
+  expect(runs).toEqual({
+    usage_uploads_prune: [true, true],
+    loan_documents: [true, true],
+    audit_log_prune: [true, false],
+  });
+  expect(folders.flatMap((folder) => readdirSync(folder))).toEqual([]);
 });
