@@ -8,3 +8,8 @@ export async function runNamedJob({ deps }: Pick<Service, "deps">, name: string)
   if (!job) throw new Error(`There is no job ${name}`);
   return runJob(deps, job);
 }
+
+/** Runs a job at every instance: each sees to what is on its own disk. */
+export async function runAtAll({ instances }: Pick<Service, "instances">, name: string): Promise<void> {
+  for (const deps of instances) await runNamedJob({ deps }, name);
+}

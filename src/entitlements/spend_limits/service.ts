@@ -33,6 +33,7 @@ export const getSpendLimit = operation({
  */
 export const setSpendLimit = operation({
   name: "set_spend_limit",
+  at_owner: true,
   permission: "spend_limits:write",
   target: "subscription",
   input: SetSpendLimit,

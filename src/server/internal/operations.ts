@@ -3,7 +3,7 @@ import type { Operation } from "../../app/operation.ts";
 import { tellAlerts } from "../../entitlements/alerts/tell.ts";
 import { checkUsage, endReservations, freeReservation } from "../../entitlements/checks/service.ts";
 import { listEntitlements } from "../../entitlements/grants/service.ts";
-import { getSpendLimit, rateSpending } from "../../entitlements/spend_limits/service.ts";
+import { getSpendLimit, rateSpending, setSpendLimit } from "../../entitlements/spend_limits/service.ts";
 import { checkLimits, watchLimits } from "../../entitlements/totals/service.ts";
 
 /** The operations that the instance runs which stores the company's usage. */
@@ -16,6 +16,7 @@ const OPERATIONS: readonly Operation<TSchema, TSchema>[] = [
   checkLimits,
   tellAlerts,
   getSpendLimit,
+  setSpendLimit,
   rateSpending,
 ];
 

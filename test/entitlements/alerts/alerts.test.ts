@@ -2,7 +2,7 @@ import { beforeAll, beforeEach, expect, test } from "bun:test";
 import { FLAT, PER_UNIT } from "../../billing/fixtures.ts";
 import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
-import { type Entitled, type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
+import { counted, type Entitled, type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
 
 const limits = useLimits();
 let company: LimitedCompany;
@@ -17,7 +17,7 @@ beforeAll(async () => {
 async function look(): Promise<void> {
   await runNamedJob(limits.service, "spend_limits");
   await runNamedJob(limits.service, "alerts");
-  await limits.service.deps.usage.running_totals.counted();
+  await counted(limits.service);
   await runNamedJob(limits.service, "alerts");
 }
 

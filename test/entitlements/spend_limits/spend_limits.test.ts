@@ -109,11 +109,14 @@ test("of a subscription that an alert has rated the first limit is certain at on
   expect(await check(external)).toEqual([false, "spend_limit", true]);
 });
 
-/** Whether a subscription's charges are known in this process, and its usage is heard of. */
+/** Whether a subscription's charges are known in any process, and its usage is heard of. */
 function rated(company_id: number, id: number): [boolean, boolean] {
-  const { limits: live } = limits.service.deps;
-  const spent = live.spendingOf(company_id).at(id, limits.clock.now().epochMilliseconds);
-  return [spent !== undefined, live.watchedKeys(company_id).includes(spendKey(company_id, id))];
+  const all = limits.service.instances.map((instance) => instance.limits);
+  const now_ms = limits.clock.now().epochMilliseconds;
+  return [
+    all.some((live) => live.spendingOf(company_id).at(id, now_ms) !== undefined),
+    all.some((live) => live.watchedKeys(company_id).includes(spendKey(company_id, id))),
+  ];
 }
 
 test("of a subscription that has ended charges are forgotten, and usage is heard of no more", async () => {
@@ -147,11 +150,11 @@ test("a rating that fails is made again, though no more usage came", async () =>
   await company.api("PUT", path(id), { amount: "10" });
   await rate();
   await company.send(external, { usage: 30 });
-  const failing = spyOn(limits.service.deps.usage, "totals").mockRejectedValueOnce(
-    new Error("the store is down"),
+  const failing = limits.service.instances.map(({ usage }) =>
+    spyOn(usage, "totals").mockRejectedValueOnce(new Error("the store is down")),
   );
   await rate();
-  failing.mockRestore();
+  for (const one of failing) one.mockRestore();
   expect(await check(external)).toEqual([true, null, true]);
   await rate();
   expect(await check(external)).toEqual([false, "spend_limit", true]);

@@ -1,6 +1,7 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Answer, Service, Tenant } from "../../support/harness.ts";
+import { objectsAt } from "../../support/shared_stores.ts";
 import { exchange } from "../../access/api_keys/fixtures.ts";
 import {
   addDraft,
@@ -93,9 +94,20 @@ export function folderOf({ deps, company_id }: Service, of_company = company_id)
   return join(deps.config.data_dir, "documents", String(of_company));
 }
 
-/** The names of a company's files, of documents and of what comes in. */
+/** The names of a company's files, of documents and of what comes in; in a bucket those of documents are objects. */
 export function filesOf(service: Service, of_company = service.company_id): string[] {
-  return readdirSync(folderOf(service, of_company), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => entry.name);
+  const { documents_url } = service.deps.config;
+  const folder = folderOf(service, of_company);
+  // With a bucket there is no folder before something comes in to this instance.
+  const entries =
+    documents_url !== null && !existsSync(folder)
+      ? []
+      : readdirSync(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  if (documents_url === null) return files;
+  const objects = objectsAt(documents_url).map((name) => name.split("/"));
+  const named = objects.flatMap(([company, content = ""]) =>
+    company === String(of_company) ? [content] : [],
+  );
+  return [...files, ...named];
 }

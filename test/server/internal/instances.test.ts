@@ -105,6 +105,19 @@ describe.skipIf(reason !== null)("two instances", () => {
     expect(uses[0]?.body).toEqual(uses[1]?.body);
   });
 
+  test("set a spend limit by what was rated, and change a feature, whichever is asked", async () => {
+    const path = "/subscriptions/1/spend-limit";
+    const limit = { amount: 1_000_000 };
+    await apis[0]("PUT", path, limit);
+    while ((await apis[0]("GET", path)).body.data.spent === null) await Bun.sleep(50);
+    for (const api of apis) {
+      const set = await api("PUT", path, limit);
+      expect([set.status, set.body.data.spent]).toEqual([200, expect.any(String)]);
+      expect((await api("PUT", "/features/1", { name: "Tokens" })).status).toBe(200);
+    }
+    expect((await apis[1]("DELETE", path)).status).toBe(200);
+  });
+
   test("refuse strangers at what is theirs alone", async () => {
     const anonymous = apiOf(instances[0].url, {});
     for (const name of ["append", "erase", "call"])

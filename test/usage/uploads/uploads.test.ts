@@ -3,7 +3,7 @@ import { readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../src/usage/limits.ts";
 import { PASSWORD, type Json, type Tenant, useService } from "../../support/harness.ts";
-import { runNamedJob } from "../../support/jobs.ts";
+import { runAtAll } from "../../support/jobs.ts";
 import { addSubscription, search, uuid } from "../fixtures.ts";
 
 const service = useService({ timezone: "Asia/Kuala_Lumpur" });
@@ -61,12 +61,16 @@ async function finished(of: Tenant, id: number, matching: Json, more: Json = {})
 
 async function ended({ api }: Tenant, id: number): Promise<Json> {
   for (;;) {
-    await runNamedJob(service, "usage_uploads");
+    await runAtAll(service, "usage_uploads");
     const { data } = (await api("GET", `/usage/imports/${id}`)).body;
     if (data.status !== "running") return data;
     await Bun.sleep(50);
   }
 }
+
+/** What lies on the disks of all instances. */
+const files = (): string[] =>
+  service.instances.flatMap(({ config }) => readdirSync(join(config.data_dir, "usage_uploads")));
 
 const rejectedOf = async (id: number): Promise<string> =>
   (await service.api("GET", `/usage/imports/${id}/rejected`)).body;
@@ -253,9 +257,7 @@ test("what a matching gets wrong is named by field", async () => {
 });
 
 test("what is no such file is refused in words, and leaves nothing", async () => {
-  const folder = join(service.deps.config.data_dir, "usage_uploads");
-  const kept = await uploaded("a,b\n1,2\n");
-  const before = readdirSync(folder).length;
+  const before = files();
   const refusals: [string | Uint8Array, Json, number, string][] = [
     ["", {}, 422, "empty"],
     ["a,b\n", { type: "text/plain" }, 415, "text/csv"],
@@ -269,11 +271,17 @@ test("what is no such file is refused in words, and leaves nothing", async () =>
     expect([refused.status, JSON.stringify(refused.body)]).toEqual([status, expect.stringContaining(reason)]);
     expect(JSON.stringify(refused.body)).not.toContain("usage_uploads");
   }
-  expect(readdirSync(folder).length).toBe(before);
   const { status } = await upload("a,b\n1,2\n", { name: "line\nbreak.csv" });
   expect(status).toBe(422);
+  expect(files()).toEqual(before);
+});
+
+test("an upload that is deleted leaves the disk", async () => {
+  const before = files();
+  const kept = await uploaded("a,b\n1,2\n");
+  expect(files()).toHaveLength(before.length + 1);
   await service.api("DELETE", `/usage/imports/${kept.id}`);
-  expect(readdirSync(folder).length).toBe(before - 1);
+  expect(files()).toEqual(before);
 });
 
 test("a run is stopped and goes on where it was; another matching begins anew", async () => {
@@ -285,7 +293,7 @@ test("a run is stopped and goes on where it was; another matching begins anew", 
   expect((await service.api("POST", `/usage/imports/${id}/stop`)).status).toBe(409);
   expect((await run(service, id, PLAIN)).status).toBe(202);
   expect((await run(service, id, PLAIN)).body.error).toContain("it is running");
-  const job = runNamedJob(service, "usage_uploads");
+  const job = runAtAll(service, "usage_uploads");
   let seen: Json;
   do seen = (await service.api("GET", `/usage/imports/${id}`)).body.data;
   while (seen.rows === 0 && seen.status === "running");
@@ -366,15 +374,17 @@ test("what a killed process left of files is removed once no upload can have it"
   // There are as many as may be kept.
   await service.api("DELETE", `/usage/imports/${data[0].id}`);
   await uploaded("who\nkept\n");
-  const kept = readdirSync(folder);
   const two_hours_ago = Date.now() / 1_000 - 2 * 3_600;
-  for (const name of kept) utimesSync(join(folder, name), two_hours_ago, two_hours_ago);
+  for (const name of readdirSync(folder)) utimesSync(join(folder, name), two_hours_ago, two_hours_ago);
+  // What was deleted at another instance goes.
+  await runAtAll(service, "usage_uploads_prune");
+  const kept = readdirSync(folder);
   const strays = [1, 2].map((number) => `${service.company_id}-${uuid(number)}`);
   const [cut = "", whole = ""] = strays;
   for (const name of [`${cut}.part`, whole]) writeFileSync(join(folder, name), "who\n");
-  await runNamedJob(service, "usage_uploads_prune");
+  await runAtAll(service, "usage_uploads_prune");
   expect(readdirSync(folder).toSorted()).toEqual([...kept, `${cut}.part`, whole].toSorted());
   for (const name of [`${cut}.part`, whole]) utimesSync(join(folder, name), two_hours_ago, two_hours_ago);
-  await runNamedJob(service, "usage_uploads_prune");
+  await runAtAll(service, "usage_uploads_prune");
   expect(readdirSync(folder).toSorted()).toEqual(kept.toSorted());
 });
