@@ -68,10 +68,7 @@ export interface Job {
   cron: string;
   /** Whether it also runs once when the service starts, for what fell due meanwhile. */
   runs_at_start?: boolean;
-  /**
-   * The companies with something to do, by one cheap query: for jobs that run every second. They take no lock before that,
-   * which would be a query each second; one instance then works for a company, and changes are guarded row by row.
-   */
+  /** The companies with something to do, by one cheap query under no lock: for jobs of every second. Decision 0322. */
   due?(q: Reads, now: Temporal.Instant): Promise<number[]>;
   /** Whether it runs by itself only where there are several instances. */
   among_several?: boolean;

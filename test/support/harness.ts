@@ -10,6 +10,7 @@ import type { ReadDisk } from "../../src/core/disk_reserve.ts";
 import type { ReadClocks } from "../../src/core/guarded_clock.ts";
 import { VERSION } from "../../src/core/version.ts";
 import type { Clock } from "../../src/core/time.ts";
+import { usageLaneTable } from "../../src/usage/lanes/tables.ts";
 import { openDeps } from "../../src/server/open_deps.ts";
 import { saveSeen } from "../../src/server/instances/queries.ts";
 import { addCompany } from "../../src/billing/companies/service.ts";
@@ -221,8 +222,23 @@ async function startInstances(
   const [first, ...others] = opened as [Deps, ...Deps[]];
   const running: [RunningInstance] = [{ deps: first, server: await listen(first) }];
   for (const deps of others) running.push({ deps, server: await listen(deps) });
+  if (others.length > 0) await shareLanes(first, opened.length);
   return running;
 }
+
+/** Resolves when each of so many instances owns a lane, and all have seen who owns which: later none is moved. */
+async function shareLanes({ store }: Deps, count: number): Promise<void> {
+  for (;;) {
+    const t = store.read.use(usageLaneTable);
+    const lanes = await store.read.select({ owner: t.owner_id }).from(t);
+    if (new Set(lanes.flatMap(({ owner }) => owner ?? [])).size >= count) break;
+    await Bun.sleep(50);
+  }
+  await Bun.sleep(SEEN_MS);
+}
+
+/** Within this time each instance looks at who owns the lanes. */
+const SEEN_MS = 700;
 
 function openInstance(
   env: Record<string, string>,

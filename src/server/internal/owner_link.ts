@@ -6,6 +6,7 @@ import type { OwnedLanes } from "../../usage_store/clickhouse/lanes.ts";
 import {
   askWhileOwner,
   NoAnswerError,
+  OwnerFailedError,
   type ReachableOwner,
 } from "../../usage_store/clickhouse/owner_calls.ts";
 import { LIMITS } from "../limits.ts";
@@ -42,7 +43,8 @@ export class OwnerLink {
       try {
         return { output: await this.#ask(owner, company_id, "call", passed) };
       } catch (error) {
-        if (!(error instanceof NoAnswerError)) throw error;
+        // One that failed would fail again, and is no repeat of itself.
+        if (!(error instanceof NoAnswerError) || error instanceof OwnerFailedError) throw error;
         if (performance.now() >= until_ms)
           throw new AppError("unavailable", "Cannot ask the instance that stores the company's usage", {
             retry_after_s: 5,

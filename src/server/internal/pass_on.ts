@@ -1,10 +1,15 @@
-import { NoAnswerError, type PassOn, type ReachableOwner } from "../../usage_store/clickhouse/owner_calls.ts";
+import {
+  NoAnswerError,
+  OwnerFailedError,
+  type PassOn,
+  type ReachableOwner,
+} from "../../usage_store/clickhouse/owner_calls.ts";
 import type { InternalSignatures } from "./signature.ts";
 import { errorFromWire, INTERNAL, NOT_OWNER } from "./wire.ts";
 
 /**
  * Asks another instance. Errors: those that it answers; NoAnswerError where it does not answer, or is not the owner any
- * more; the reason of `signal`.
+ * more; OwnerFailedError where it failed; the reason of `signal`.
  */
 export async function askInstance(
   signatures: InternalSignatures,
@@ -33,6 +38,7 @@ export async function askInstance(
   }
   const refused = errorFromWire(answer);
   if (status === 200 && typeof answer === "object" && answer !== null && "data" in answer) return answer.data;
+  if (status === 500) throw new OwnerFailedError(`Instance ${id} failed: see its log`);
   // Another instance of its address does not know the signature: the owner is gone.
   if (status === NOT_OWNER || refused === undefined || refused.kind === "unauthorized")
     throw new NoAnswerError(`Instance ${id} answered ${status}`);

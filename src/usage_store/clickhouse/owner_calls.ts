@@ -49,6 +49,11 @@ export class NoAnswerError extends Error {
   override name = "NoAnswerError";
 }
 
+/** An owner failed at it, and has logged why. What stores once by its ids may be asked again. */
+export class OwnerFailedError extends NoAnswerError {
+  override name = "OwnerFailedError";
+}
+
 /** How often a wait looks whether the asked owner still is the owner. */
 const LOOK_MS = 100;
 
