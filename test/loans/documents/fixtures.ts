@@ -90,20 +90,26 @@ export const sha256 = (bytes: string | Uint8Array) =>
   new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
 /** Where the files of a company's documents lie. */
-export function folderOf({ deps, company_id }: Service, of_company = company_id): string {
-  return join(deps.config.data_dir, "documents", String(of_company));
+export function folderOf(
+  service: Service,
+  of_company = service.company_id,
+  { config } = service.deps,
+): string {
+  return join(config.data_dir, "documents", String(of_company));
 }
 
 /** The names of a company's files, of documents and of what comes in; in a bucket those of documents are objects. */
 export function filesOf(service: Service, of_company = service.company_id): string[] {
-  const { documents_url } = service.deps.config;
-  const folder = folderOf(service, of_company);
-  // With a bucket there is no folder before something comes in to this instance.
-  const entries =
-    documents_url !== null && !existsSync(folder)
-      ? []
-      : readdirSync(folder, { recursive: true, withFileTypes: true });
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => entry.name);
+  const { deps, instances } = service;
+  const { documents_url } = deps.config;
+  const folders = (instances.includes(deps) ? instances : [deps])
+    .map((instance) => folderOf(service, of_company, instance))
+    // With a bucket there is none before something comes in to an instance.
+    .filter((folder) => documents_url === null || existsSync(folder));
+  const files = folders
+    .flatMap((folder) => readdirSync(folder, { recursive: true, withFileTypes: true }))
+    .filter((entry) => entry.isFile())
+    .map((entry) => entry.name);
   if (documents_url === null) return files;
   const objects = objectsAt(documents_url).map((name) => name.split("/"));
   const named = objects.flatMap(([company, content = ""]) =>

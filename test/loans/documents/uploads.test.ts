@@ -25,9 +25,11 @@ function pdfOf(size: number): Uint8Array {
   return bytes;
 }
 
-/** The uploads of the company that are under way. */
-const incoming = () => join(folderOf(service), "incoming");
-const underWay = () => (existsSync(incoming()) ? readdirSync(incoming()) : []);
+/** The uploads of the company that are under way, at whatever instance: their paths. */
+const underWay = () =>
+  service.instances
+    .map((deps) => join(folderOf(service, service.company_id, deps), "incoming"))
+    .flatMap((folder) => (existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []));
 
 /** Waits until no upload is under way: what a broken connection leaves is removed when the server notices. */
 async function settled(): Promise<string[]> {
@@ -214,7 +216,7 @@ describe("size and speed", () => {
       for (const { write } of uploads) write(piece);
       await Bun.sleep(1);
     }
-    const bytesIn = () => underWay().reduce((sum, name) => sum + statSync(join(incoming(), name)).size, 0);
+    const bytesIn = () => underWay().reduce((sum, name) => sum + statSync(name).size, 0);
     // A few bytes of each wait for the boundary that might begin with them.
     while (bytesIn() < all - MIB) await Bun.sleep(5);
     Bun.gc(true);

@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, spyOn, test } from "bun:test";
 import { readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../src/usage/limits.ts";
@@ -319,15 +319,17 @@ test("a step that was stored but not written down is stored once", async () => {
   const { id } = await uploaded(`who,at,amount\n${rows.join("\n")}\n`);
   await run(service, id, PLAIN);
   // As after a kill between the two stores.
-  const load = service.deps.usage.load.bind(service.deps.usage);
   let loads = 0;
-  service.deps.usage.load = async (...given) => {
-    const loaded = await load(...given);
-    if (loads++ === 1) throw new Error("killed");
-    return loaded;
-  };
+  const killing = service.instances.map(({ usage }) => {
+    const load = usage.load.bind(usage);
+    return spyOn(usage, "load").mockImplementation(async (...given) => {
+      const loaded = await load(...given);
+      if (loads++ === 1) throw new Error("killed");
+      return loaded;
+    });
+  });
   const done = await ended(service, id);
-  service.deps.usage.load = load;
+  for (const one of killing) one.mockRestore();
   expect(loads).toBeGreaterThan(1);
   expect(done).toMatchObject({
     status: "finished",
