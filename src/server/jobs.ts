@@ -293,8 +293,7 @@ export const JOBS: readonly Job[] = [
   {
     name: "alerts",
     summary: "Tell of thresholds of alerts and of limits that are reached",
-    // Between the ratings of what is spent.
-    cron: "1-59/2 * * * * *",
+    cron: "1-59/2 * * * * *", // Between the ratings of what is spent.
     due: listCompaniesWithAlerts,
     run: (ctx) => call(ctx, tellAlerts, {}),
   },
