@@ -20,7 +20,7 @@ export const BY_TURNS = [
   "test/billing/runs/runs_inputs.test.ts",
   "test/chaos/**",
   "test/cli/{database_outages,executable,first_start,import_through_server,usage_link}.test.ts",
-  "test/console/{demo,erasures,forms,imports,invitation,kit,life,records,usage}.test.ts",
+  "test/console/{demo,erasures,forms,imports,invitation,keyboard,kit,life,records,usage}.test.ts",
   "test/demo/demo.test.ts",
   "test/docs/{azure_trace,tour}.test.ts",
   "test/emandate/unattended.test.ts",

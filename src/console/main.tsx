@@ -4,6 +4,7 @@ import { ChoosePassword, isLink } from "./app/link.tsx";
 import { findSession, me, unknown } from "./app/session.ts";
 import { Shell } from "./app/shell.tsx";
 import { Alone, SignIn } from "./app/sign_in.tsx";
+import "./app/texts.ts";
 import "./app/theme.ts";
 import { FailureNotice } from "./ui/states.tsx";
 

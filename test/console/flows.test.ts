@@ -82,49 +82,6 @@ async function billMonths(
 }
 
 describeInBrowser("flows", () => {
-  test("from an empty company to a first event on its running bill, by keyboard alone", async () => {
-    const { admin_email } = await service.addTenant({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
-    const { page, troubles } = await browser.open();
-    await page.getByLabel("Email").focus();
-    await page.keyboard.type(admin_email);
-    await page.keyboard.press("Tab");
-    await page.keyboard.type(PASSWORD);
-    await page.keyboard.press("Enter");
-    await page.getByLabel("Name of the client").focus();
-    await page.keyboard.type("Acme");
-    await page.keyboard.press("Enter");
-    await page.getByLabel("Name of the product").focus();
-    await page.keyboard.type("Completions");
-    await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Take this price" }).focus();
-    await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Start subscription" }).focus();
-    await page.keyboard.press("Enter");
-    await page.getByRole("button", { name: "Make a key" }).focus();
-    await page.keyboard.press("Enter");
-    const command = (await page.locator("pre code").first().textContent()) ?? "";
-    // The service is in this process: waiting must not stop it.
-    const sent = Bun.spawn(["bash", "-c", command], { stdout: "pipe", stderr: "ignore" });
-    expect(await sent.stdout.text()).toContain("1");
-    expect(await sent.exited).toBe(0);
-    await page.getByText("1 event, 1,250 units").waitFor();
-    expect(await page.getByText("MYR 2.50").count()).toBeGreaterThan(0);
-    await page.keyboard.press("Control+k");
-    await page
-      .getByRole("combobox", { name: "Find records and pages" })
-      .and(page.locator(":focus"))
-      .waitFor();
-    await page.keyboard.type("billing runs");
-    await page.getByRole("option", { name: "Billing runs" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.getByRole("heading", { level: 1, name: "Billing runs" }).and(page.locator(":focus")).waitFor();
-    await page.keyboard.press("n");
-    await page.getByRole("button", { name: "Show what would be billed" }).focus();
-    await page.keyboard.press("Enter");
-    await page.getByText("Nothing is due").waitFor();
-    expectNoTrouble(troubles);
-  });
-
   test("a change of plan is shown before it is made, and is what was shown", async () => {
     await service.api("POST", "/billing-models", {
       billing_type_id: 1,

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { permissionsOf, type Role } from "../../src/core/access.ts";
 import { describeInBrowser, type Opened, useBrowser } from "../support/console/browser.ts";
 import { type PageRow, PAGES } from "../support/console/pages.ts";
 import { CLIENT_EMAIL, type Samples, seedCompany } from "../support/console/seed.ts";
@@ -10,7 +11,7 @@ import {
   goTo,
   settle,
 } from "../support/console/walk.ts";
-import { type Tenant, useService } from "../support/harness.ts";
+import { PASSWORD, type Tenant, useService } from "../support/harness.ts";
 import { isChosen, TESTS_ALL } from "../support/properties.ts";
 
 // Every page in every state. PAGES is the console's own table, so that a new page is walked by itself.
@@ -18,11 +19,16 @@ import { isChosen, TESTS_ALL } from "../support/properties.ts";
 const service = useService({ timezone: "Asia/Kuala_Lumpur", currency: "MYR" });
 const browser = useBrowser(service);
 
+/** Who else of a company has pages, by role. */
+const STAFF = ["manager", "loan_officer"] as const satisfies Role[];
+
 let samples: Samples = {};
 let empty: Tenant & { client_email: string };
 
 beforeAll(async () => {
   samples = await seedCompany(service, service);
+  for (const role of STAFF)
+    await service.api("POST", "/users", { email: `${role}@example.com`, password: PASSWORD, role });
   const tenant = await service.addTenant({ timezone: "America/New_York", currency: "USD" });
   const { body } = await tenant.api("POST", "/clients", { name: "Nobody's" });
   const client_email = "client@example.org";
@@ -127,6 +133,34 @@ describeInBrowser("pages", () => {
       if (failing) await expectRecovery(page, row);
     });
   });
+
+  // What an admin is shown is walked above. What others are of it, on a phone in the dark and on a desk: in a check a few.
+  const others = STAFF.flatMap((role) => {
+    const held = permissionsOf(role);
+    const mine = PAGES.filter(
+      ({ audience, permission }) =>
+        audience !== "client" && (permission === undefined || held.includes(permission)),
+    );
+    return mine.map((row) => [role, row.path, `${role}@example.com`, row] as const);
+  });
+  const clients = PAGES.filter(({ audience }) => audience !== "company").map(
+    (row) => ["client", row.path, CLIENT_EMAIL, row] as const,
+  );
+  test.each([...others, ...clients].filter((_, i) => isChosen(i, 12)))(
+    "as %s, %s: on a phone in the dark, and on a desk",
+    async (_, __, email, row) => {
+      await inTab(email, addressOf(row), async (page) => {
+        expect(await page.getByRole("alert").count()).toBe(0);
+        expect(await page.title()).not.toMatch(/no such page|may not see/);
+        await expectAccessible(page);
+        await expectNoOverflow(page);
+        await page.emulateMedia({ colorScheme: "dark" });
+        await page.setViewportSize({ width: 390, height: 844 });
+        await expectNoOverflow(page);
+        await expectAccessible(page);
+      });
+    },
+  );
 
   test("no two pages have the same key", () => {
     for (const audience of ["company", "client"] as const) {

@@ -38,7 +38,7 @@ export function DemoSignIn() {
       <h2 id="demo">This is the demo</h2>
       <p class="soft">The company and its people are made up. Look at it as:</p>
       {ACCOUNTS.map((account) => (
-        <Button key={account.email} disabled={is_busy} onClick={() => void begin(account)}>
+        <Button key={account.email} is_busy={is_busy} onClick={() => void begin(account)}>
           <strong>{WHO[account.role]}</strong> <span class="soft">{account.name}</span>
         </Button>
       ))}

@@ -7,6 +7,7 @@ import { Menu, MenuItem } from "../ui/menu.tsx";
 import { Toasts } from "../ui/toast.tsx";
 import { DemoBanner } from "./demo.tsx";
 import { BASE, firstPath, navigation } from "./find_page.ts";
+import { keepFocus } from "./keep_focus.ts";
 import { isHelpOpen, Keyboard } from "./keyboard.tsx";
 import { WorkChips } from "./long_work.tsx";
 import { isPaletteOpen, Palette } from "./palette.tsx";
@@ -21,6 +22,7 @@ export function Shell() {
   const { path, route } = useLocation();
   const [is_open, setOpen] = useState(false);
   useEffect(() => setOpen(false), [path]);
+  useEffect(keepFocus, []);
   useEffect(() => {
     if (path === BASE || path === `${BASE}/`) route(firstPath(), true);
   }, [path]);
@@ -57,7 +59,7 @@ function NavigationGroup({ title, path }: { title: string; path: string }) {
       <ul>
         {pages.map((page) => (
           <li key={page.path}>
-            <NavigationLink page={page} path={path} />
+            <NavigationLink page={page} path={path} is_here={page === hereOf(path)} />
           </li>
         ))}
       </ul>
@@ -65,9 +67,16 @@ function NavigationGroup({ title, path }: { title: string; path: string }) {
   );
 }
 
-function NavigationLink({ page, path }: { page: Page; path: string }) {
+const isWithin = (path: string, href: string) => path === href || path.startsWith(`${href}/`);
+
+/** The page of the navigation that an address belongs to: the nearest above it. */
+function hereOf(path: string): Page | undefined {
+  const above = navigation().filter((page) => isWithin(path, `${BASE}${page.path}`));
+  return above.toSorted((a, b) => a.path.length - b.path.length).at(-1);
+}
+
+function NavigationLink({ page, path, is_here }: { page: Page; path: string; is_here: boolean }) {
   const href = `${BASE}${page.path}`;
-  const is_here = path === href || path.startsWith(`${href}/`);
   return (
     <a
       href={href}

@@ -43,6 +43,15 @@ export const date = (moment: Moment): string => format({ dateStyle: "medium" }).
 /** "Nov 2026". */
 export const month = (moment: Moment): string =>
   format({ month: "short", year: "numeric" }).format(at(moment));
+/** A day of the calendar, which no zone has a say in: "27 Nov 2026" of "2026-11-27". */
+export const calendarDay = (iso: string): string =>
+  format({ dateStyle: "medium" }, "UTC").format(at(`${iso}T00:00Z`));
+/** A month of the calendar: "Nov 2026" of "2026-11". */
+export const calendarMonth = (iso: string): string =>
+  format({ month: "short", year: "numeric" }, "UTC").format(at(`${iso}-01T00:00Z`));
+/** "Sep 2026 to Nov 2026", of the first and the last. */
+export const monthsOf = ({ from, to }: { from: string; to: string }): string =>
+  from === to ? calendarMonth(from) : `${calendarMonth(from)} to ${calendarMonth(to)}`;
 /** "14:05:09". */
 export const clock = (moment: Moment): string => format({ timeStyle: "medium" }).format(at(moment));
 

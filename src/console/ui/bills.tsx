@@ -28,15 +28,15 @@ const BILL: BillColumn = {
   ),
 };
 
-/** Whose a bill is, in a list that was asked for with names. */
-const SUBSCRIPTION: BillColumn = {
+/** Whose a bill is, in a list that was asked for with names; on a client's own page all are its. */
+const subscription = (is_of_client = isClient()): BillColumn => ({
   title: "Subscription",
   cell: ({ subscription_id, subscription_name, client_id = null, client_name }) => (
     <>
       <RecordLink kind="subscription" id={subscription_id}>
         {subscription_name}
       </RecordLink>
-      {!isClient() && (
+      {!is_of_client && (
         <div class="soft">
           <RecordLink kind="client" id={client_id}>
             {client_name}
@@ -45,7 +45,7 @@ const SUBSCRIPTION: BillColumn = {
       )}
     </>
   ),
-};
+});
 
 const AMOUNTS: BillColumn[] = [
   {
@@ -65,7 +65,11 @@ const AMOUNTS: BillColumn[] = [
 
 /** The columns of a list of bills: of one subscription, or with names. */
 export const BILL_COLUMNS: readonly BillColumn[] = [BILL, ...AMOUNTS];
-export const NAMED_BILL_COLUMNS: readonly BillColumn[] = [BILL, SUBSCRIPTION, ...AMOUNTS];
+export const namedBillColumns = (is_of_client?: boolean): readonly BillColumn[] => [
+  BILL,
+  subscription(is_of_client),
+  ...AMOUNTS,
+];
 
 /** The last bills of a record. */
 export function LastBills({ of }: { of: Input }) {
@@ -80,7 +84,9 @@ export function LastBills({ of }: { of: Input }) {
             label="Bills"
             rows={rows}
             keyOf={({ id }) => id}
-            columns={"subscription_id" in of ? BILL_COLUMNS : NAMED_BILL_COLUMNS}
+            columns={
+              "subscription_id" in of ? BILL_COLUMNS : namedBillColumns("client_id" in of || isClient())
+            }
           />
         )
       }

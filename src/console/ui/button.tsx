@@ -10,13 +10,27 @@ type ButtonProps = Omit<ButtonHTMLAttributes, "class"> & {
   class?: string;
   kind?: Kind;
   icon?: IconName;
+  /** What it does is being done: it does nothing meanwhile, and keeps the focus, which browsers take from disabled ones. */
+  is_busy?: boolean;
   children: ComponentChildren;
 };
 
 /** A button that says its act. */
-export function Button({ kind = "plain", icon, children, class: more, ...rest }: ButtonProps) {
+export function Button({
+  kind = "plain",
+  icon,
+  is_busy = false,
+  children,
+  class: more,
+  ...rest
+}: ButtonProps) {
   return (
-    <button type="button" {...rest} class={`button ${kind}${more ? ` ${more}` : ""}`}>
+    <button
+      type="button"
+      {...rest}
+      {...(is_busy && { "aria-disabled": true as const, onClick: (event: Event) => event.preventDefault() })}
+      class={`button ${kind}${more ? ` ${more}` : ""}`}
+    >
       {icon && <Icon name={icon} />}
       {children}
     </button>

@@ -103,7 +103,7 @@ export function Confirm(props: {
         {failure && <FailureNotice failure={failure} />}
         <div class="actions end">
           <Button onClick={onClose}>Keep as it is</Button>
-          <Button kind={kind} type="submit" disabled={is_busy || (name !== undefined && typed !== name)}>
+          <Button kind={kind} type="submit" is_busy={is_busy} disabled={name !== undefined && typed !== name}>
             {act}
           </Button>
         </div>

@@ -35,7 +35,7 @@ export function CsvButton<T>({ to, input, name }: { to: Endpoint<T[]>; input: In
     }
   };
   return (
-    <Button kind="quiet" icon="download" disabled={is_busy} onClick={() => void fetchCsv()}>
+    <Button kind="quiet" icon="download" is_busy={is_busy} onClick={() => void fetchCsv()}>
       CSV
     </Button>
   );

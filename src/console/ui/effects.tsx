@@ -102,7 +102,7 @@ export function Effects({ act, onClose }: { act: Act; onClose: () => void }) {
         <Button onClick={onClose}>Keep as it is</Button>
         <Button
           kind={preview.kind === "cancel" ? "danger" : "primary"}
-          disabled={is_busy}
+          is_busy={is_busy}
           onClick={() => void submit()}
         >
           {actText(preview)}

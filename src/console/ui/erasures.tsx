@@ -88,7 +88,7 @@ export function LookFirst(props: {
       {found}
       <div class="actions end">
         <Button onClick={onClose}>{leave}</Button>
-        <Button kind="primary" disabled={look.is_busy || !is_asked} onClick={() => void look.submit()}>
+        <Button kind="primary" is_busy={look.is_busy} disabled={!is_asked} onClick={() => void look.submit()}>
           Show what would be erased
         </Button>
       </div>

@@ -80,7 +80,7 @@ export function Form(props: FormProps) {
       {failure && <FormFailure failure={failure} shown={shown} />}
       <div class="actions end">
         {onCancel && <Button onClick={onCancel}>Cancel</Button>}
-        <Button kind={kind} type="submit" disabled={is_busy}>
+        <Button kind={kind} type="submit" is_busy={is_busy}>
           {act}
         </Button>
       </div>

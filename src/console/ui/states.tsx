@@ -36,7 +36,7 @@ export function FailureNotice(props: {
         </p>
       )}
       {onRetry && failure.status !== 403 && (
-        <Button disabled={wait_s > 0 || is_busy} onClick={onRetry}>
+        <Button is_busy={is_busy} disabled={wait_s > 0} onClick={onRetry}>
           {is_busy ? "Trying again" : wait_s > 0 ? `Try again in ${wait_s} s` : "Try again"}
         </Button>
       )}

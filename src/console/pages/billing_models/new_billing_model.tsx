@@ -71,9 +71,11 @@ function Editor({ initial }: { initial: Draft }) {
         route(`${BASE}/billing-models/${data.id}`);
       }}
       effects={(values) => (
-        <Section title="Calculator" intro="A month at this price.">
-          <DraftCalculator values={values} currency={currency} />
-        </Section>
+        <div class="beside">
+          <Section title="Calculator" intro="A month at this price.">
+            <DraftCalculator values={values} currency={currency} />
+          </Section>
+        </div>
       )}
     >
       {(form) => <EditorFields form={form} />}

@@ -107,7 +107,7 @@ function Proof({ id }: { id: number }) {
       title="Proof"
       intro="Counts the stored events of each usage line again, and prices and adds up all lines."
       actions={
-        <Button icon="check" disabled={state.is_busy} onClick={() => void verify()}>
+        <Button icon="check" is_busy={state.is_busy} onClick={() => void verify()}>
           Verify
         </Button>
       }

@@ -1,7 +1,7 @@
 import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
-import { bills, NAMED_BILL_COLUMNS } from "../../ui/bills.tsx";
+import { bills, namedBillColumns } from "../../ui/bills.tsx";
 import { LinkButton } from "../../ui/button.tsx";
 import { DateFilter, SelectFilter } from "../../ui/filters.tsx";
 import { List } from "../../ui/list.tsx";
@@ -36,7 +36,7 @@ export function BillsPage() {
         title="All bills"
         label="Bills"
         loaded={loaded}
-        columns={NAMED_BILL_COLUMNS}
+        columns={namedBillColumns()}
         query={query}
         filters={
           <>

@@ -3,6 +3,7 @@ import { useAnswer } from "../../api/cache.ts";
 import type { Received } from "../../api/call.ts";
 import { BASE } from "../../app/find_page.ts";
 import { count, number } from "../../text/number.ts";
+import { calendarDay } from "../../text/time.ts";
 import { Gauge } from "../../ui/bars.tsx";
 import { Filters, SelectFilter } from "../../ui/filters.tsx";
 import { Page, Section } from "../../ui/page.tsx";
@@ -38,7 +39,11 @@ const columns: Column<Received<CreditRow>>[] = [
     ),
   },
   { title: "Beyond", is_figure: true, is_minor: true, cell: ({ overageUsed }) => number(overageUsed) },
-  { title: "Runs out on", sort: "runs_out_on", cell: ({ runs_out_on }) => runs_out_on ?? "–" },
+  {
+    title: "Runs out on",
+    sort: "runs_out_on",
+    cell: ({ runs_out_on }) => (runs_out_on === null ? "–" : calendarDay(runs_out_on)),
+  },
 ];
 
 /** The credits of all subscriptions, the most used first. */

@@ -28,6 +28,8 @@ const PATHS: Record<string, string> = {
   billing_model: "/billing-models",
   subscription: "/subscriptions",
 };
+/** A group as the head of a column: "Billing model". */
+const headOf = (group: string) => words(group).replace(/^./, (first) => first.toUpperCase());
 /** Groups with a line of their own in the chart. */
 const SHOWN = 8;
 
@@ -68,6 +70,8 @@ function RevenueOf({ report, currency }: { report: Report; currency: string }) {
   const total = report.totals.find((one) => one.currency === currency);
   const rows = report.rows.filter((row) => row.currency === currency).slice(0, SHOWN);
   const starts = report.buckets.map(({ from }) => instantMs(from));
+  const now = performance.timeOrigin + performance.now();
+  const unfinished = report.buckets.findIndex(({ to }) => instantMs(to) > now);
   const tick = report.interval === "day" || report.interval === "week" ? date : month;
   return (
     <Section title={`${money(total?.amount ?? "0", currency)} in ${count(total?.records ?? 0, "bill")}`}>
@@ -75,12 +79,13 @@ function RevenueOf({ report, currency }: { report: Report; currency: string }) {
         kind="stacked"
         starts={starts}
         series={rows.map(({ name, amounts }) => ({ name, values: amounts.map(Number) }))}
-        sentence={`Billed from ${date(report.from)} to ${date(report.to)}, ${currency}${rows.length === SHOWN ? `; the ${SHOWN} largest of this page are drawn` : ""}.`}
+        sentence={`Billed for ${period(report.from, report.to)}, ${currency}${rows.length === SHOWN ? `; the ${SHOWN} largest of this page are drawn` : ""}.`}
         nameBucket={(i) => {
           const bucket = report.buckets[i];
           return bucket === undefined ? "" : period(bucket.from, bucket.to);
         }}
         nameTick={tick}
+        {...(unfinished >= 0 && { partial_from: unfinished })}
       />
     </Section>
   );
@@ -106,7 +111,7 @@ function Rows({
         keyOf={({ id, name, currency }) => `${id ?? name} ${currency}`}
         columns={[
           {
-            title: words(group_by),
+            title: headOf(group_by),
             cell: ({ id, name }) =>
               id === null || path === undefined ? words(name) : <a href={`${BASE}${path}/${id}`}>{name}</a>,
           },

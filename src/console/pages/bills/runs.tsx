@@ -125,7 +125,7 @@ function RunSheet({ onClose }: { onClose: () => void }) {
           <div class="actions end">
             <Button onClick={onClose}>Bill nothing</Button>
             {planned.result.totals.length > 0 && (
-              <Button kind="primary" disabled={real.is_busy} onClick={() => void real.submit()}>
+              <Button kind="primary" is_busy={real.is_busy} onClick={() => void real.submit()}>
                 Bill now: {sums(planned.result.totals)}
               </Button>
             )}

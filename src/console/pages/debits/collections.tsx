@@ -3,6 +3,7 @@ import type { CollectionRun } from "../../../emandate/collections/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { number } from "../../text/number.ts";
+import { calendarDay } from "../../text/time.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button, LinkButton } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
@@ -20,7 +21,7 @@ const TONES = { running: "busy", finished: "good", interrupted: "warn" } as cons
 const columns: Column<CollectionRun>[] = [
   { title: "Run", cell: ({ id, connector }) => `#${id}${connector === "sandbox" ? ", sandbox" : ""}` },
   { title: "State", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
-  { title: "Day", cell: ({ date }) => date },
+  { title: "Day", cell: ({ date }) => calendarDay(date) },
   { title: "Due", is_figure: true, cell: ({ counts }) => number(counts.due) },
   { title: "Sent", is_figure: true, cell: ({ counts }) => number(counts.submitted) },
   { title: "Not allowed", is_figure: true, is_minor: true, cell: ({ counts }) => number(counts.refused) },

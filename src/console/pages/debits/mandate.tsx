@@ -9,6 +9,7 @@ import { may } from "../../app/session.ts";
 import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
 import { count } from "../../text/number.ts";
+import { calendarDay } from "../../text/time.ts";
 import { Button, CopyButton } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { DecimalField, SelectField, TextField } from "../../ui/fields.tsx";
@@ -96,8 +97,14 @@ function Terms({ of }: { of: Detail }) {
           ["At most", `${money(of.max_amount, currency)}, ${of.max_no_debit} a period`],
           ["How often", of.frequency],
           ["Product", of.product?.product_name],
-          ["Bank", of.bank_code === null ? null : `${of.bank_code} …${of.bank_account_last4 ?? ""}`],
-          ["Valid", `${of.effective_date ?? "–"} to ${of.expiry_date ?? "no end"}`],
+          [
+            "Bank",
+            of.bank_account_last4 === null ? of.bank_code : `${of.bank_code} …${of.bank_account_last4}`,
+          ],
+          [
+            "Valid",
+            `${of.effective_date === null ? "–" : calendarDay(of.effective_date)} to ${of.expiry_date === null ? "no end" : calendarDay(of.expiry_date)}`,
+          ],
           ["Next debit", <Time at={of.next_collection_at} />],
           of.status_reason === null ? undefined : ["Why", of.status_reason],
         ]}
@@ -134,7 +141,7 @@ function Payments({ of }: { of: Detail }) {
           keyOf={({ id }) => id}
           columns={[
             { title: "Debit", cell: ({ id }) => <a href={`${BASE}/debits/payments/${id}`}>#{id}</a> },
-            { title: "Due", cell: ({ due_date }) => due_date },
+            { title: "Due", cell: ({ due_date }) => calendarDay(due_date) },
             {
               title: "State",
               cell: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{words(status)}</Badge>,

@@ -5,6 +5,7 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
+import { calendarDay } from "../../text/time.ts";
 import { MandateLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
@@ -36,7 +37,7 @@ export function PaymentPage({ params }: PageProps) {
                 of={[
                   ["Mandate", <MandateLink id={of.mandate_id} />],
                   ["Period", of.period_key ?? "by hand"],
-                  ["Due", of.due_date],
+                  ["Due", calendarDay(of.due_date)],
                   ["Paid", <Time at={of.paid_at} />],
                   ["Next attempt", <Time at={of.next_attempt_at} />],
                   ["The bank says", of.response_message],

@@ -3,6 +3,7 @@ import { useAnswer } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
+import { calendarDay } from "../../text/time.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { List } from "../../ui/list.tsx";
 import { MandateLink } from "../../ui/named_link.tsx";
@@ -23,7 +24,7 @@ const columns: Column<MandatePayment>[] = [
     title: "Mandate",
     cell: ({ mandate_id }) => <MandateLink id={mandate_id} />,
   },
-  { title: "Due", cell: ({ due_date }) => due_date },
+  { title: "Due", cell: ({ due_date }) => calendarDay(due_date) },
   { title: "State", cell: ({ status }) => <Badge tone={PAYMENT_TONES[status]}>{words(status)}</Badge> },
   { title: "The bank says", is_minor: true, cell: ({ response_message }) => response_message ?? "–" },
   { title: "Attempts", is_figure: true, is_minor: true, cell: ({ attempt_count }) => number(attempt_count) },

@@ -37,7 +37,7 @@ export function ResultsUpload() {
             onChange={(event) => setFile(event.currentTarget.files?.[0])}
           />
         </label>
-        <Button disabled={is_busy || file === undefined} onClick={() => void submit()}>
+        <Button is_busy={is_busy} disabled={file === undefined} onClick={() => void submit()}>
           Apply results
         </Button>
       </div>

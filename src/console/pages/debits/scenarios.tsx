@@ -45,7 +45,7 @@ function Scenario({ name, subject }: { name: string; subject: object }) {
   });
   return (
     <>
-      <Button disabled={is_busy} onClick={() => void submit()}>
+      <Button is_busy={is_busy} onClick={() => void submit()}>
         {words(name)}
       </Button>
       {failure && <FailureNotice failure={failure} />}

@@ -5,7 +5,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
-import { number } from "../../text/number.ts";
+import { count, number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
@@ -231,7 +231,7 @@ function Configuration() {
                 ["Seller", of.seller_id],
                 ["Key", of.has_private_key ? "set" : "none"],
                 ["Certificate until", <Time at={of.certificate_expires_at} />],
-                ["Retries", `${number(of.max_retries)}, after ${number(of.retry_interval_days)} days each`],
+                ["Retries", `${number(of.max_retries)}, ${count(of.retry_interval_days, "day")} apart`],
                 ["Suspended after", `${number(of.suspend_after_failures)} failures`],
                 ["Collected by itself", of.auto_collect ? "yes" : "no"],
                 ["Holidays", of.holidays.join(", ") || "none"],

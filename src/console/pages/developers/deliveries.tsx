@@ -90,7 +90,7 @@ function DeliverySheet({ of, onClose }: { of: WebhookLog; onClose: () => void })
       />
       {may("webhooks:write") && of.status !== "pending" && (
         <p>
-          <Button disabled={is_busy} onClick={() => void submit()}>
+          <Button is_busy={is_busy} onClick={() => void submit()}>
             Deliver again
           </Button>
         </p>

@@ -160,9 +160,11 @@ function Builder(props: {
       {...before}
       submit={submit}
       effects={({ config }) => (
-        <Section title="As its readers see it">
-          <FormPreview of={structureOf(config)} />
-        </Section>
+        <div class="beside">
+          <Section title="As its readers see it">
+            <FormPreview of={structureOf(config)} />
+          </Section>
+        </div>
       )}
     >
       {(form) => {
@@ -191,20 +193,24 @@ function Builder(props: {
             >
               {(row) => (
                 <>
-                  <TextField form={row} name="label" label="Label" help={null} />
-                  <TextField
-                    form={row}
-                    name="name"
-                    label="Name of its answer"
-                    help={null}
-                    placeholder="full_name"
-                  />
-                  <SelectField form={row} name="type" label="Type" choices={TYPES} help={null} />
-                  {row.values.type === "select" ? (
-                    <TagsField form={row} name="options" label="Options" help="Enter adds one." />
-                  ) : (
-                    <TextField form={row} name="placeholder" label="Hint inside" help={null} />
-                  )}
+                  <div class="field-row">
+                    <TextField form={row} name="label" label="Label" help={null} />
+                    <TextField
+                      form={row}
+                      name="name"
+                      label="Name of its answer"
+                      help={null}
+                      placeholder="full_name"
+                    />
+                  </div>
+                  <div class="field-row">
+                    <SelectField form={row} name="type" label="Type" choices={TYPES} help={null} />
+                    {row.values.type === "select" ? (
+                      <TagsField form={row} name="options" label="Options" help="Enter adds one." />
+                    ) : (
+                      <TextField form={row} name="placeholder" label="Hint inside" help={null} />
+                    )}
+                  </div>
                   <CheckField form={row} name="required" label="Required" help={null} />
                 </>
               )}

@@ -54,7 +54,7 @@ const columns: Column<LoanProgram>[] = [
     ),
   },
   { title: "State", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
-  { title: "For", is_minor: true, cell: ({ borrower_type }) => borrower_type },
+  { title: "For", is_minor: true, cell: ({ borrower_type }) => <Badge>{borrower_type}</Badge> },
   {
     title: "Amount",
     is_figure: true,

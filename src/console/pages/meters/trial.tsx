@@ -31,7 +31,7 @@ export function Trial({ meter }: { meter: () => Input }) {
         </label>
       </div>
       <p>
-        <Button disabled={is_busy || from === "" || to === ""} onClick={() => void submit()}>
+        <Button is_busy={is_busy} disabled={from === "" || to === ""} onClick={() => void submit()}>
           Count
         </Button>
       </p>

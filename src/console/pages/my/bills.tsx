@@ -4,7 +4,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { money } from "../../text/money.ts";
 import { number } from "../../text/number.ts";
 import { period } from "../../text/time.ts";
-import { bills, NAMED_BILL_COLUMNS } from "../../ui/bills.tsx";
+import { bills, namedBillColumns } from "../../ui/bills.tsx";
 import { BillLines } from "../../ui/bill_lines.tsx";
 import { LinkButton } from "../../ui/button.tsx";
 import { List } from "../../ui/list.tsx";
@@ -25,7 +25,7 @@ export function MyBillsPage() {
         title="All bills"
         label="Bills"
         loaded={loaded}
-        columns={NAMED_BILL_COLUMNS}
+        columns={namedBillColumns()}
         query={query}
         csv={{ to: bills().list, input }}
         empty={<Empty title="No bills yet">The first comes when the first period ends.</Empty>}

@@ -31,6 +31,8 @@ export function MySubscriptionPage({ params }: PageProps) {
   const allowed = overview.answer?.data.self_service ?? {};
   const record = subscription.answer?.data;
   const is_active = record?.status === "active";
+  // Up and down go credit plans alone.
+  const has_credits = record?.billing_model.credit_plan != null;
   return (
     <Page
       title={record?.name ?? `Subscription #${params.id ?? ""}`}
@@ -39,8 +41,12 @@ export function MySubscriptionPage({ params }: PageProps) {
       actions={
         is_active && (
           <>
-            {allowed.upgrade === true && <Button onClick={() => setOpen("upgrade")}>Upgrade</Button>}
-            {allowed.downgrade === true && <Button onClick={() => setOpen("downgrade")}>Downgrade</Button>}
+            {has_credits && allowed.upgrade === true && (
+              <Button onClick={() => setOpen("upgrade")}>Upgrade</Button>
+            )}
+            {has_credits && allowed.downgrade === true && (
+              <Button onClick={() => setOpen("downgrade")}>Downgrade</Button>
+            )}
             {allowed.cancel !== undefined && (
               <Button kind="danger" onClick={() => setOpen("cancel")}>
                 Cancel

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { ComponentChildren } from "preact";
 import type { BillingModel } from "../../../billing/billing_models/model.ts";
 import type { SubscriptionDetail } from "../../../billing/subscriptions/detail.ts";
@@ -82,6 +82,9 @@ export function FirstStepsPage() {
   );
 }
 
+/** What takes the focus of a step. */
+const FIRST_STOP = ":is(input, select, button, a):not(:disabled)";
+
 function Step(props: {
   title: string;
   done: string | undefined;
@@ -89,8 +92,15 @@ function Step(props: {
   children: ComponentChildren;
 }) {
   const { title, done, is_current, children } = props;
+  const element = useRef<HTMLLIElement>(null);
+  const was_current = useRef(is_current);
+  useEffect(() => {
+    // What had the focus went with the step before.
+    if (is_current && !was_current.current) element.current?.querySelector<HTMLElement>(FIRST_STOP)?.focus();
+    was_current.current = is_current;
+  }, [is_current]);
   return (
-    <li {...(is_current && { "aria-current": "step" as const })}>
+    <li ref={element} {...(is_current && { "aria-current": "step" as const })}>
       <h2>
         {title} {done !== undefined && <Badge tone="good">{done}</Badge>}
       </h2>
@@ -160,7 +170,7 @@ function ModelStep() {
       {failure && <FailureNotice failure={failure} />}
       <div class="actions end">
         <LinkButton href={`${BASE}/billing-models/new`}>Another price</LinkButton>
-        <Button kind="primary" type="submit" disabled={is_busy}>
+        <Button kind="primary" type="submit" is_busy={is_busy}>
           Take this price
         </Button>
       </div>
@@ -215,7 +225,7 @@ function EventStep({ of }: { of: SubscriptionDetail }) {
       {key === undefined && may("api_keys:write") && (
         <>
           {failure && <FailureNotice failure={failure} />}
-          <Button kind="primary" disabled={is_busy} onClick={() => void submit()}>
+          <Button kind="primary" is_busy={is_busy} onClick={() => void submit()}>
             Make a key
           </Button>
         </>
@@ -233,10 +243,13 @@ TOKEN=$(curl -s $URL/auth/token -H 'Content-Type: application/json' \\
   | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
 curl $URL/usage/events -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' \\
   -d '{"external_subscription_id": "${of.external_subscription_id}", "usage": 1250}'`;
+  const shown = useRef<HTMLPreElement>(null);
+  // The button that made the key is gone.
+  useEffect(() => shown.current?.focus(), []);
   return (
     <>
       <p>This is the only time that the key's secret is shown. Paste it into a terminal:</p>
-      <pre tabIndex={0}>
+      <pre ref={shown} tabIndex={0}>
         <code>{command}</code>
       </pre>
       <CopyButton text={command} />

@@ -158,12 +158,14 @@ function Coming({ of }: { of: NonNullable<Figures["coming"]> }) {
   return (
     <Section title="Coming in 7 days">
       <ul class="rows">
-        <li>{count(of.periods_closing, "billing period")} end and are billed</li>
-        <li>{count(of.plan_changes, "plan change")} take effect</li>
-        <li>{count(of.subscriptions_ending, "subscription")} end</li>
+        <li>
+          {count(of.periods_closing, "billing period ends and is", "billing periods end and are")} billed
+        </li>
+        <li>{count(of.plan_changes, "plan change takes", "plan changes take")} effect</li>
+        <li>{count(of.subscriptions_ending, "subscription ends", "subscriptions end")}</li>
         {of.collections && (
           <li>
-            {count(of.collections.count, "debit")} are due, {money(of.collections.amount, "MYR")}
+            {count(of.collections.count, "debit is", "debits are")} due, {money(of.collections.amount, "MYR")}
           </li>
         )}
       </ul>

@@ -133,7 +133,9 @@ function SelfServiceFields({ form }: { form: FormState }) {
             form={own}
             name="plans"
             label="Plans that they may choose"
-            choices={all.map(({ id, name }) => ({ value: id, label: name }))}
+            choices={all
+              .filter(({ purpose }) => purpose !== "cost")
+              .map(({ id, name }) => ({ value: id, label: name }))}
             none="There are no billing models yet."
           />
         )}

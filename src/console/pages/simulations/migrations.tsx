@@ -120,7 +120,7 @@ function NewMigration({ onClose }: { onClose: () => void }) {
           {real.failure && <FailureNotice failure={real.failure} />}
           <div class="actions end">
             <Button onClick={onClose}>Move nobody</Button>
-            <Button kind="primary" disabled={real.is_busy} onClick={() => void real.submit()}>
+            <Button kind="primary" is_busy={real.is_busy} onClick={() => void real.submit()}>
               Move {count(planned.result.counts.subscriptions, "subscription")}
             </Button>
           </div>

@@ -7,6 +7,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
+import { calendarMonth, monthsOf } from "../../text/time.ts";
 import { SubscriptionLink } from "../../ui/named_link.tsx";
 import { Bars, Gauge } from "../../ui/bars.tsx";
 import { Money } from "../../ui/bill_lines.tsx";
@@ -111,7 +112,7 @@ function Parts({ of }: { of: SimulationDetail }) {
       <Section title="What was looked at">
         <Facts
           of={[
-            ["Months", of.from === of.to ? of.from : `${of.from} to ${of.to}`],
+            ["Months", monthsOf(of)],
             ["Subscriptions", number(counts.subscriptions)],
             ["Periods", number(counts.periods)],
             [
@@ -154,7 +155,7 @@ function Breakdown({ of }: { of: SimulationDetail }) {
               label="Difference by month"
               of={months.map(({ month, difference }) => ({
                 key: month,
-                name: month,
+                name: calendarMonth(month),
                 size: Number(difference),
                 value: <Money of={difference} currency={currency} />,
               }))}

@@ -3,6 +3,7 @@ import type { Simulation } from "../../../billing/simulations/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { money } from "../../text/money.ts";
+import { monthsOf } from "../../text/time.ts";
 import { Money } from "../../ui/bill_lines.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -25,7 +26,7 @@ const columns: Column<Simulation>[] = [
     title: "Simulation",
     cell: ({ id, from, to }) => (
       <a href={`${BASE}/simulations/${id}`}>
-        #{id}, {from === to ? from : `${from} to ${to}`}
+        #{id}, {monthsOf({ from, to })}
       </a>
     ),
   },

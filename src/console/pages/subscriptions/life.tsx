@@ -88,7 +88,9 @@ function happening(change: BillingModelChange, undo: (change: BillingModelChange
         )}
       </>
     ),
-    note: (
+    note: (change.credits_added !== null ||
+      change.adjustment_billing_record_ids.length > 0 ||
+      change.last_error !== null) && (
       <>
         {change.credits_added !== null && `${number(change.credits_added)} credits added. `}
         {change.adjustment_billing_record_ids.map((bill_id) => (

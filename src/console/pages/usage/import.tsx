@@ -52,7 +52,7 @@ function Outcome({ of }: { of: Upload }) {
       title={dry_run ? "Dry run" : "Import"}
       actions={
         status === "running" && (
-          <Button disabled={stop.is_busy} onClick={() => void stop.submit()}>
+          <Button is_busy={stop.is_busy} onClick={() => void stop.submit()}>
             Stop
           </Button>
         )
@@ -114,10 +114,10 @@ function Matching({ of }: { of: Upload }) {
       <MatchColumns columns={of.columns} draft={draft} set={setDraft} />
       {failure && <FailureNotice failure={failure} />}
       <div class="actions">
-        <Button disabled={is_busy} onClick={() => void dry_run.submit()}>
+        <Button is_busy={is_busy} onClick={() => void dry_run.submit()}>
           Dry run
         </Button>
-        <Button kind="primary" disabled={is_busy} onClick={() => void real.submit()}>
+        <Button kind="primary" is_busy={is_busy} onClick={() => void real.submit()}>
           Import
         </Button>
       </div>

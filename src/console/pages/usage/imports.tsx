@@ -121,7 +121,7 @@ function SendFile() {
             onChange={(event) => setFile(event.currentTarget.files?.[0])}
           />
         </label>
-        <Button kind="primary" disabled={is_busy || file === undefined} onClick={() => void submit()}>
+        <Button kind="primary" is_busy={is_busy} disabled={file === undefined} onClick={() => void submit()}>
           {is_busy ? "Sending" : "Send file"}
         </Button>
       </div>

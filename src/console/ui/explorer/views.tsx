@@ -90,7 +90,7 @@ export function SaveButton(props: {
               <p>
                 This is “{isolated(view.name)}”, changed. Save it as it is now, or under another name below.
               </p>
-              <Button disabled={is_busy} onClick={() => void submit()}>
+              <Button is_busy={is_busy} onClick={() => void submit()}>
                 Save “{isolated(view.name)}”
               </Button>
               {failure && <FailureNotice failure={failure} />}
