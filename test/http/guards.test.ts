@@ -32,7 +32,7 @@ const job = (name: string) => {
 
 async function leaveDisk(bytes: number): Promise<void> {
   free_bytes = bytes;
-  await service.deps.guards.disk.look();
+  for (const { guards } of service.instances) await guards.disk.look();
 }
 
 /** The time passes for both clocks, or only the wall clock is set. */

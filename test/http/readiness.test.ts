@@ -1,5 +1,5 @@
 import { afterEach, expect, spyOn, test } from "bun:test";
-import { type Service, startService } from "../support/harness.ts";
+import { INSTANCES, type Service, startService } from "../support/harness.ts";
 
 let service: Service;
 
@@ -20,15 +20,16 @@ test("however many ask at once, the stores are asked once, and the answer is the
 
 test("a store that fails and recovers is logged once each, however many ask meanwhile", async () => {
   service = await startService();
-  const { usage, log } = service.deps;
-  const [error, info] = [spyOn(log, "error"), spyOn(log, "info")];
-  const ping = spyOn(usage, "ping").mockRejectedValue(new Error("gone"));
+  const { instances } = service;
+  const errors = instances.map(({ log }) => spyOn(log, "error"));
+  const infos = instances.map(({ log }) => spyOn(log, "info"));
+  const pings = instances.map(({ usage }) => spyOn(usage, "ping").mockRejectedValue(new Error("gone")));
   expect(await askAtOnce(100)).toEqual(new Set([503]));
   // Asked anew, and answered the same, before it is back.
-  while (ping.mock.calls.length < 2) expect(await ask()).toBe(503);
-  ping.mockRestore();
-  while ((await ask()) === 503) await Bun.sleep(20);
+  while (pings.some((ping) => ping.mock.calls.length < 2)) expect(await ask()).toBe(503);
+  for (const ping of pings) ping.mockRestore();
+  while ((await askAtOnce(INSTANCES)).has(503)) await Bun.sleep(20);
   expect(await askAtOnce(100)).toEqual(new Set([200]));
-  expect(error.mock.calls.map(([, message]) => message)).toEqual(["not ready"]);
-  expect(info.mock.calls.flat()).toEqual(["ready again"]);
+  for (const error of errors) expect(error.mock.calls.map(([, message]) => message)).toEqual(["not ready"]);
+  for (const info of infos) expect(info.mock.calls.flat()).toEqual(["ready again"]);
 });

@@ -8,8 +8,8 @@ export interface Front {
 }
 
 /**
- * Opens a round-robin balancer: each connection leads to the next of the servers, and lasts for one request only, so
- * that each request comes to another server than the one before. Its bytes are passed on, however odd or slow they are.
+ * Opens a round-robin balancer: each connection leads to the next of the servers, and clients are told to close it after
+ * one request, so that the next comes to another server. Bytes are passed on as they come, however odd or slow.
  */
 export async function openFront(ports: readonly number[]): Promise<Front> {
   const open = new Set<Socket>();
@@ -17,19 +17,21 @@ export async function openFront(ports: readonly number[]): Promise<Front> {
   const server = createServer({ allowHalfOpen: true }, (client) => {
     const port = ports[connections++ % ports.length] ?? 0;
     const behind = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
-    for (const [from, to] of [
-      [client, behind],
-      [behind, client],
-    ] as const) {
-      open.add(from);
-      passOn(from, to);
-      from.on("error", () => to.destroy());
-      from.on("end", () => to.end());
-      from.on("close", () => {
-        open.delete(from);
-        to.destroySoon();
-      });
+    for (const socket of [client, behind]) {
+      open.add(socket);
+      // What follows is its end.
+      socket.on("error", () => undefined);
+      socket.on("close", () => open.delete(socket));
     }
+    client.pipe(behind);
+    passOn(behind, client);
+    client.on("close", () => behind.destroy());
+    behind.on("close", () => {
+      // The answer reaches those too who have not sent everything: what else they send is read, and goes nowhere.
+      client.unpipe(behind);
+      client.resume();
+      client.end();
+    });
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -47,7 +49,7 @@ export async function openFront(ports: readonly number[]): Promise<Front> {
   };
 }
 
-/** Passes a request or an answer on, with a header more after its first line: no other is to follow. */
+/** Passes an answer on, with a header more after its first line, by which clients close the connection. */
 function passOn(from: Socket, to: Socket): void {
   let begun = Buffer.alloc(0);
   const read = (bytes: Buffer): void => {
@@ -61,4 +63,5 @@ function passOn(from: Socket, to: Socket): void {
     from.pipe(to);
   };
   from.on("data", read);
+  from.on("end", () => to.end());
 }

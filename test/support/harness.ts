@@ -108,6 +108,13 @@ export function readMetrics(service: Pick<Service, "anonymous">): Promise<Answer
   return service.anonymous("GET", "origin:/metrics", undefined, { authorization: `Bearer ${METRICS_TOKEN}` });
 }
 
+/** The numbers of each process. */
+export async function readAllMetrics(service: Pick<Service, "anonymous">): Promise<string> {
+  const texts: string[] = [];
+  while (texts.length < INSTANCES) texts.push((await readMetrics(service)).body);
+  return texts.join("\n");
+}
+
 /** A service for the tests of a file: it starts before them and stops after them. */
 export function useService(options: ServiceOptions = {}): Service {
   let started: Service | undefined;

