@@ -123,7 +123,7 @@ function RunSheet({ onClose }: { onClose: () => void }) {
           <RunRecords of={planned.result} />
           {real.failure && <FailureNotice failure={real.failure} />}
           <div class="actions end">
-            <Button onClick={onClose}>Bill nothing</Button>
+            <Button onClick={onClose}>{planned.result.totals.length > 0 ? "Bill nothing" : "Close"}</Button>
             {planned.result.totals.length > 0 && (
               <Button kind="primary" is_busy={real.is_busy} onClick={() => void real.submit()}>
                 Bill now: {sums(planned.result.totals)}

@@ -70,6 +70,7 @@ export function CollectionsPage() {
         <Confirm
           title="Collect what is due now?"
           act={is_real ? "Collect for real" : "Collect in the sandbox"}
+          kind={is_real ? "danger" : "primary"}
           {...(is_real && { name: "collect" })}
           onClose={() => setOpen(false)}
           run={(key) => write(runCollection, {}, { key })}

@@ -233,16 +233,16 @@ function ProgramDialog({
             <TextField form={form} name="currency" label="Currency" help={null} />
           </div>
           <div class="field-row">
-            <DecimalField form={form} name="min_amount" label="From" help={null} />
-            <DecimalField form={form} name="max_amount" label="To" help={null} />
+            <DecimalField form={form} name="min_amount" label="Amount, from" help={null} />
+            <DecimalField form={form} name="max_amount" label="Amount, to" help={null} />
           </div>
           <div class="field-row">
             <NumberField form={form} name="min_tenor_months" label="Months, from" help={null} />
-            <NumberField form={form} name="max_tenor_months" label="to" help={null} />
+            <NumberField form={form} name="max_tenor_months" label="Months, to" help={null} />
           </div>
           <div class="field-row">
-            <DecimalField form={form} name="annual_rate_min" label="Rate a year %, from" help={null} />
-            <DecimalField form={form} name="annual_rate_max" label="to" help={null} />
+            <DecimalField form={form} name="annual_rate_min" label="Rate a year, from (%)" help={null} />
+            <DecimalField form={form} name="annual_rate_max" label="Rate a year, to (%)" help={null} />
             <SelectField
               form={form}
               name="rate_type"
