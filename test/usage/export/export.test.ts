@@ -288,7 +288,7 @@ describe("an export that is long", () => {
   // The last: the store is closed.
   test("breaks off when the service stops, and does not look whole", async () => {
     const held = await Promise.all([hold("csv"), hold("ndjson", other_bearer)]);
-    await fixture.service.deps.usage.close();
+    for (const { usage } of fixture.service.instances) await usage.close();
     for (const { socket, closed, text } of held) {
       socket.resume();
       await closed;

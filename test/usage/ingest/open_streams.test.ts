@@ -5,7 +5,7 @@ import { JsonLines } from "../../../src/http/json_lines.ts";
 import {
   type Service,
   PASSWORD,
-  readMetrics,
+  readAllMetrics,
   startService,
   type Tenant,
   TestClock,
@@ -168,7 +168,7 @@ describe("a stream under way", () => {
     socket.terminate();
     // The rest would be stored by now, if it ever were: what comes after it is.
     expect((await sendLines(tenant.api, [good])).status).toBe(201);
-    const { body } = await readMetrics(service);
+    const body = await readAllMetrics(service);
     expect(body).toContain('route="/api/v1/usage/events",status="400"} ');
     expect(body).not.toContain('route="/api/v1/usage/events",status="500"} ');
     expect(await stored(tenant)).toBe(2_001);

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Context } from "../../../src/app/context.ts";
@@ -11,7 +11,7 @@ import { LIMITS } from "../../../src/usage/limits.ts";
 import { carryOnUploads } from "../../../src/usage/uploads/run.ts";
 import { deleteUsageUpload } from "../../../src/usage/uploads/service.ts";
 import { type Json, TestClock, useService } from "../../support/harness.ts";
-import { runNamedJob } from "../../support/jobs.ts";
+import { runAtAll } from "../../support/jobs.ts";
 import { addSubscription } from "../fixtures.ts";
 
 // A file of usage lies where it was sent to, and any of several instances may be asked about it. The service here has it;
@@ -66,14 +66,17 @@ async function begin(id: number): Promise<void> {
 
 const read = async (id: number): Promise<Json> =>
   (await service.api("GET", `/usage/imports/${id}`)).body.data;
-const files = (): string[] => readdirSync(join(service.deps.config.data_dir, "usage_uploads"));
+const files = (): string[] =>
+  service.instances
+    .map(({ config }) => join(config.data_dir, "usage_uploads"))
+    .flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
 
 test("an instance without the file leaves it to the one that has it", async () => {
   const id = await send();
   await begin(id);
   for (let i = 0; i < 3; i++) await call(atAnother(), carryOnUploads, {});
   expect(await read(id)).toMatchObject({ status: "running", rows: 0, accepted: 0, error: null });
-  await runNamedJob(service, "usage_uploads");
+  await runAtAll(service, "usage_uploads");
   expect(await read(id)).toMatchObject({ status: "finished", rows: 2, accepted: 1, rejected: 1 });
 });
 
@@ -91,7 +94,7 @@ test("after ten minutes without the instance that has it a run fails, says what 
     error: "The file is gone: upload it again. What was stored stays, and is not stored twice",
   });
   await begin(id);
-  await runNamedJob(service, "usage_uploads");
+  await runAtAll(service, "usage_uploads");
   expect(await read(id)).toMatchObject({ status: "finished", accepted: 0, duplicates: 1, rejected: 1 });
 });
 
@@ -106,7 +109,7 @@ test("a file that was deleted at another instance leaves its disk by the nightly
       .add({ milliseconds: LIMITS.usage_upload_ms + 60_000 })
       .toString(),
   );
-  await runNamedJob(service, "usage_uploads_prune");
+  await runAtAll(service, "usage_uploads_prune");
   expect(files()).toEqual([]);
 });
 

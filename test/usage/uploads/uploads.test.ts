@@ -1,5 +1,5 @@
 import { beforeAll, expect, spyOn, test } from "bun:test";
-import { readdirSync, utimesSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { LIMITS } from "../../../src/usage/limits.ts";
 import { PASSWORD, type Json, type Tenant, useService } from "../../support/harness.ts";
@@ -70,7 +70,9 @@ async function ended({ api }: Tenant, id: number): Promise<Json> {
 
 /** What lies on the disks of all instances. */
 const files = (): string[] =>
-  service.instances.flatMap(({ config }) => readdirSync(join(config.data_dir, "usage_uploads")));
+  service.instances
+    .map(({ config }) => join(config.data_dir, "usage_uploads"))
+    .flatMap((folder) => (existsSync(folder) ? readdirSync(folder) : []));
 
 const rejectedOf = async (id: number): Promise<string> =>
   (await service.api("GET", `/usage/imports/${id}/rejected`)).body;
