@@ -4,7 +4,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import * as fc from "fast-check";
+import { canonicalJson } from "../../src/usage_store/metadata.ts";
 import { EXPORT_FORMATS, type ExportFormat, type ExportQuery } from "../../src/usage_store/port.ts";
+import { HOUR_MS } from "../../src/usage_store/time_buckets.ts";
 import { propertyCases } from "../support/properties.ts";
 import { anyFilter, modelEvent, someEvents } from "./arbitrary_events.ts";
 import type { Subject } from "./conformance_search.ts";
@@ -25,6 +27,14 @@ const LIMITS = {
   readRoom: async () => 1e9,
   signal: new AbortController().signal,
 };
+
+/** More events than a piece of an export has. */
+const MANY = 1_000;
+
+/** A text that no format makes short. */
+const randomText = () => Buffer.from(crypto.getRandomValues(new Uint8Array(360))).toString("base64");
+
+const sortedById = (events: readonly ExportedEvent[]) => events.toSorted((a, b) => (a.id < b.id ? -1 : 1));
 
 type Asked = Pick<ExportQuery, "company_id" | "format"> & Partial<ExportQuery>;
 
@@ -117,6 +127,38 @@ export function exportCases({ store, company }: Subject): void {
     expect([small.kind, small.message]).toEqual(["invalid", expect.stringContaining("the limit on disk")]);
     const full = { ...LIMITS, readRoom: async () => 100 };
     expect((await failure(take({ company_id, format: "parquet" }, full))).kind).toBe("unavailable");
+  });
+
+  test("an export that is under way has what was there, whatever is erased and removed meanwhile", async () => {
+    const since_ms = Math.floor(NOW_MS / HOUR_MS) * HOUR_MS;
+    for (const format of EXPORT_FORMATS) {
+      const events = Array.from({ length: MANY }, (_, i) =>
+        modelEvent({
+          timestamp: since_ms + (i % 2 === 0 ? -1 : i),
+          metadata: canonicalJson({ text: randomText() }),
+        }),
+      );
+      const company_id = await company(events);
+      const pieces: Uint8Array[] = [];
+      const change = async () => {
+        await store().erase(
+          company_id,
+          events.map(({ id }) => id),
+        );
+        await store().closeBefore(company_id, since_ms);
+        while ((await store().removeClosed(company_id, MANY)) > 0);
+      };
+      let changed: Promise<void> | undefined;
+      const write = async (bytes: Uint8Array): Promise<void> => {
+        pieces.push(bytes);
+        await (changed ??= change());
+      };
+      await store().export({ company_id, format, keys: KEYS }, write, LIMITS);
+      expect(pieces.length).toBeGreaterThan(1);
+      const taken = await READ[format](Buffer.concat(pieces));
+      expect(sortedById(taken)).toEqual(sortedById(events.map(exported)));
+      expect(await READ[format](await take({ company_id, format }))).toHaveLength(MANY / 2);
+    }
   });
 
   test("an export ends with its receiver", async () => {
