@@ -23,6 +23,7 @@ export interface Holdings {
   bills: number;
   amounts: unknown;
   usage: readonly (string | number)[];
+  events: number;
 }
 
 /** Companies of a deployment, signed in. */
@@ -52,7 +53,8 @@ export async function holdingsOf(companies: readonly Company[]): Promise<Holding
     const body = { group_by: "subscription", aggregate: true };
     const answer: unknown = await (await company.fetch("POST", "/usage/search", body)).json();
     const usage = BY_SUBSCRIPTION.fromResponse(answer);
-    found.push({ company_id: company.id, bills: bills.meta.total, amounts: bills.meta.sums, usage });
+    const events = usage.reduce<number>((sum, one, i) => (i % 3 === 2 ? sum + Number(one) : sum), 0);
+    found.push({ company_id: company.id, bills: bills.meta.total, amounts: bills.meta.sums, usage, events });
   }
   return found;
 }

@@ -64,11 +64,13 @@ one round of what is moved. ClickHouse is its engine in one process, which answe
 /** Moves a deployment that is stopped, after a try that is cut off. */
 async function moveTo(
   databases: Databases,
-  { service, manifest: { events } }: Deployment,
+  { service }: Deployment,
   before: readonly Holdings[],
   { cleanup, progress }: RunContext,
 ): Promise<{ place: Place; found: Finding[] }> {
   const backups = cleanup.folder();
+  // With those that an earlier run stored, where the deployment was kept.
+  const events = before.reduce((sum, one) => sum + one.events, 0);
   progress("taking a backup");
   const taken = await backUp(cleanup, { DATA_DIR: service.data_dir }, backups);
   progress("moving, and killing it half-way");
