@@ -69,6 +69,11 @@ export const DIFFERS: readonly { file: string; test: string; why: string }[] = [
     why: "changes files in DATA_DIR",
   },
   {
+    file: "test/mcp/endpoint.test.ts",
+    test: "acceptance 5: the transport > the service's own origin, whole with its port, may call, and so may programs, which send none",
+    why: "with PUBLIC_URL only that origin may",
+  },
+  {
     file: "test/usage/export/export.test.ts",
     test: "an export that is long > is a 429 when too many of the company wait already",
     why: "each instance has places of its own for exports",
