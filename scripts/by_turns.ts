@@ -28,7 +28,7 @@ export const BY_TURNS = [
   "test/entitlements/checks/clock_changes.test.ts",
   "test/idempotency/kill.test.ts",
   "test/server/clickhouse_usage.test.ts",
-  "test/server/internal/{instances,shared_work}.test.ts",
+  "test/server/internal/{access,instances,shared_work}.test.ts",
   "test/{sim,soak}/**",
   "test/store/{kill,program_before}.test.ts",
   "test/usage/*/kill.test.ts",
