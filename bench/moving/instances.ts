@@ -38,6 +38,7 @@ export async function storeOnInstances(
   const common = {
     ...place.settings,
     JWT_SECRET: jwt_secret,
+    PUBLIC_URL: "http://billing.localhost:8080",
     DOCUMENTS_URL: `s3://bucket?endpoint=${s3.url}`,
     AWS_ACCESS_KEY_ID: "key",
     AWS_SECRET_ACCESS_KEY: "secret",

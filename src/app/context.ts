@@ -32,8 +32,11 @@ export interface OperationMetadata {
   readonly waits_for_clock?: boolean;
   /** It signs somebody in, closes access or frees room: it goes on while the disk is almost full. Decision 0197. */
   readonly uses_reserve?: boolean;
-  /** It reads or changes totals and holds in memory: the instance that stores the company's usage runs it. Decision 0375. */
-  readonly at_owner?: boolean;
+  /**
+   * It goes by totals and holds in memory: the instance that stores the company's usage runs it. "only": no other does, also
+   * while there is none. Decision 0375.
+   */
+  readonly at_owner?: true | "only";
   /** It runs often, and writes nothing that limits and alerts go by. Decision 0269. */
   readonly leaves_limits?: boolean;
   /** Fields of its input that no audit entry has: they may name a person. */

@@ -1,4 +1,5 @@
 import type { Actor } from "../core/access.ts";
+import type { OperationMetadata } from "./context.ts";
 import type { Origin } from "./origin.ts";
 
 /** What instances ask of one another, by name, and who may. */
@@ -18,10 +19,10 @@ interface PassedCaller {
 
 /**
  * Has an operation run by the instance that stores the company's usage. Null: it is this one's to run. Errors: those of the
- * operation; unavailable when that instance does not answer.
+ * operation; unavailable when that instance does not answer, or only it may run what there is none for.
  */
 export type PassToOwner = (
   caller: PassedCaller,
-  operation: string,
+  operation: Pick<OperationMetadata, "name" | "at_owner">,
   input: unknown,
 ) => Promise<{ output: unknown } | null>;

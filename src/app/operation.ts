@@ -54,7 +54,7 @@ async function authoriseAndRun<I extends TSchema, O extends TSchema>(
   let outcome: Outcome = "failed";
   try {
     if (called.waits_for_clock) ctx.guards.checkClock();
-    const passed = called.at_owner ? await ctx.pass_to_owner(ctx, called.name, input) : null;
+    const passed = called.at_owner ? await ctx.pass_to_owner(ctx, called, input) : null;
     if (passed !== null) {
       outcome = "ok";
       return passed.output;

@@ -25,6 +25,7 @@ const SHARED = {
   USAGE_URL: "usage_url",
   JWT_SECRET: "jwt_secret",
   DOCUMENTS_URL: "documents_url",
+  PUBLIC_URL: "public_url",
 };
 
 function instanceProblems(values: ReadSettings): string[] {

@@ -24,8 +24,10 @@ test("an instance among several is refused without what all have in common", () 
     "INSTANCE_URL needs DATABASE_URL, the same for every instance; INSTANCE_URL needs USAGE_URL, the same for every instance; INSTANCE_URL needs JWT_SECRET",
   );
   const USAGE_URL = "http://clickhouse:8123/usage";
-  const shared = { ...settings, ...BUCKET, USAGE_URL, JWT_SECRET: "x".repeat(32) };
+  const PUBLIC_URL = "https://billing.example.com";
+  const shared = { ...settings, ...BUCKET, USAGE_URL, PUBLIC_URL, JWT_SECRET: "x".repeat(32) };
   expect(() => readConfig({ ...shared, DOCUMENTS_URL: "" })).toThrow("INSTANCE_URL needs DOCUMENTS_URL");
+  expect(() => readConfig({ ...shared, PUBLIC_URL: "" })).toThrow("INSTANCE_URL needs PUBLIC_URL");
   expect(() => readConfig({ ...shared, INSTANCE_URL: "10.0.0.5" })).toThrow(
     "INSTANCE_URL must be an http or https origin",
   );

@@ -92,8 +92,6 @@ describe("If-Match", () => {
       put === undefined || taking.some(([taken]) => taken === path) ? [] : [path.replace("/api/v1", "")],
     );
     expect(others.toSorted()).toEqual([
-      "/features/{id}",
-      "/meters/{id}",
       "/my/subscriptions/{id}/spend-limit",
       "/subscriptions/{id}/add-ons/{bookingId}",
       "/subscriptions/{id}/entitlements/{code}",

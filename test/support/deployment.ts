@@ -37,6 +37,7 @@ export async function makeDeployment(lanes: number, given: Record<string, string
     DISK_RESERVE: "0",
     RATE_LIMIT_ENABLED: "false",
     METRICS_TOKEN,
+    PUBLIC_URL: "http://billing.localhost:8080",
     DATABASE_URL: await (await testPostgres()).createMigrated(),
     ...(await makeSharedStores()),
     USAGE_LANES: String(lanes),

@@ -18,6 +18,7 @@ export const featureRoutes = routes({ tag: "Entitlements", admits: "company" }, 
     description:
       "What is left out stays. Its kind and its meter are frozen once a billing model or a subscription has an entitlement to it.",
     errors: [409],
+    if_match: true,
   }),
   route("DELETE /features/:id", deleteFeature, {
     summary: "Delete a feature",

@@ -23,6 +23,7 @@ export const meterRoutes = routes({ tag: "Meters", admits: "company" }, [
     description:
       "What is left out stays; with another aggregation, what that does not take falls away. What it counts is frozen once a billing model that was used, or an add-on that was booked, names it, while a simulation that goes on counts by it, and while one of a cost model that did is kept.",
     errors: [409],
+    if_match: true,
   }),
   route("DELETE /meters/:id", deleteMeter, {
     summary: "Delete a meter",

@@ -27,8 +27,9 @@ export const checkUsage = operation({
 });
 
 /** Checks and holds in one step: of many at once no more pass than fit. The hold is durable before its answer. */
-const reserveUsage = operation({
+export const reserveUsage = operation({
   name: "reserve_usage",
+  at_owner: "only",
   permission: "usage:write",
   unaudited: true,
   input: CheckUsage,
@@ -74,7 +75,7 @@ const reserveUsage = operation({
 /** Frees what a reservation holds. Errors: not_found where there is none: it was settled, has ended, or never was. */
 export const freeReservation = operation({
   name: "free_reservation",
-  at_owner: true,
+  at_owner: "only",
   permission: "usage:write",
   unaudited: true,
   uses_reserve: true,
@@ -94,7 +95,7 @@ export const freeReservation = operation({
 /** Deletes reservations that have ended. */
 export const endReservations = operation({
   name: "end_reservations",
-  at_owner: true,
+  at_owner: "only",
   permission: "usage:write",
   unaudited: true,
   uses_reserve: true,

@@ -33,24 +33,27 @@ export class OwnerLink {
     this.#parts = parts;
   }
 
-  readonly pass: PassToOwner = async ({ actor, origin, request_id, address }, operation, input) => {
+  readonly pass: PassToOwner = async (caller, { name: operation, at_owner }, input) => {
+    const { actor, origin, request_id, address } = caller;
     if (!("company_id" in actor)) return null;
     const { company_id } = actor;
     const passed: PassedOperation = { operation, actor, origin, request_id, address, input };
+    let cause: unknown;
     for (const until_ms = performance.now() + LIMITS.owner_wait_ms; ; ) {
       const owner = this.#ownerOf(company_id);
-      if (owner === null) return null;
+      if (owner === null && (at_owner !== "only" || this.#parts.lanes.owns(company_id))) return null;
       try {
-        return { output: await this.#ask(owner, company_id, "call", passed) };
+        if (owner !== null) return { output: await this.#ask(owner, company_id, "call", passed) };
       } catch (error) {
         // One that failed would fail again, and is no repeat of itself.
         if (!(error instanceof NoAnswerError) || error instanceof OwnerFailedError) throw error;
-        if (performance.now() >= until_ms)
-          throw new AppError("unavailable", "Cannot ask the instance that stores the company's usage", {
-            retry_after_s: 5,
-            cause: error,
-          });
+        cause = error;
       }
+      if (performance.now() >= until_ms)
+        throw new AppError("unavailable", "Cannot ask the instance that stores the company's usage", {
+          retry_after_s: 5,
+          cause,
+        });
       await Bun.sleep(LIMITS.owner_look_ms);
     }
   };

@@ -169,14 +169,16 @@ async function finish(ctx: Context, upload: Running, file: MatchedFile): Promise
 
 /** A file that is not here: another instance may have it. */
 async function noteMissing(ctx: Context, upload: Running): Promise<void> {
-  const silent_ms = ctx.now.epochMilliseconds - instant(upload.updated_at).epochMilliseconds;
-  if (ctx.config.instance_url !== null && silent_ms < LIMITS.usage_upload_patience_ms) return;
+  if (ctx.config.instance_url !== null && silentMs(ctx, upload) < LIMITS.usage_upload_patience_ms) return;
   await fail(
     ctx,
     upload,
     "The file is gone: upload it again. What was stored stays, and is not stored twice",
   );
 }
+
+const silentMs = (ctx: Context, { updated_at }: Pick<Running, "updated_at">): number =>
+  ctx.now.epochMilliseconds - instant(updated_at).epochMilliseconds;
 
 async function fail(ctx: Context, upload: Running, error: string): Promise<void> {
   await transaction(ctx, (tx) =>
@@ -190,8 +192,12 @@ async function noteFailure(ctx: Context, id: number, error: unknown): Promise<vo
   const upload = await queries.findUpload(readTx(ctx), id);
   if (upload?.status !== "running") return;
   const kind = error instanceof AppError ? error.kind : null;
-  // A store that is busy or full is waited for.
-  if (kind === "unavailable" || kind === "rate_limited") return;
+  // A store that is busy or full is waited for, and other instances are told in time that the file is here.
+  if (kind === "unavailable" || kind === "rate_limited") {
+    if (2 * silentMs(ctx, upload) > LIMITS.usage_upload_patience_ms)
+      await transaction(ctx, (tx) => queries.saveStep(tx, upload, {}));
+    return;
+  }
   const message = error instanceof AppError ? error.message : "Internal error";
   if (kind !== null || upload.attempts + 1 >= LIMITS.usage_upload_attempts) await fail(ctx, upload, message);
   else await transaction(ctx, (tx) => queries.saveStep(tx, upload, { attempts: upload.attempts + 1 }));

@@ -9,8 +9,6 @@ const reason = whyNoUsageOnClickHouse();
 if (reason !== null) console.log(`skipped: ${reason}`);
 
 const EMAIL = "admin@example.com";
-/** What a proxy before the instances would be reached at. */
-const PUBLIC_URL = "http://billing.localhost:8080";
 const FAILURES = 10;
 
 describe.skipIf(reason !== null)("access to two instances, one of which is killed", () => {
@@ -18,7 +16,6 @@ describe.skipIf(reason !== null)("access to two instances, one of which is kille
   let instances: [ServerProcess, ServerProcess];
   beforeAll(async () => {
     deployment = await makeDeployment(2, {
-      PUBLIC_URL,
       RATE_LIMIT_ENABLED: "true",
       RATE_LIMIT_LOGIN: String(FAILURES),
     });
@@ -41,10 +38,10 @@ describe.skipIf(reason !== null)("access to two instances, one of which is kille
   /** Has the user allow an agent, with the page of one and its answer sent to the other. */
   async function allow(agent: OAuthClient, from: ServerProcess, to: ServerProcess) {
     const { verifier, challenge } = pkce();
-    const asked = at(from, agent).url(challenge, { resource: `${PUBLIC_URL}/api/v1/mcp` });
+    const asked = at(from, agent).url(challenge, { resource: `${deployment.settings.PUBLIC_URL}/api/v1/mcp` });
     const typed = { email: EMAIL, password: PASSWORD, decision: "allow" };
     const page = await open(asked);
-    const back = destination(await send(to, page, typed, { origin: PUBLIC_URL }));
+    const back = destination(await send(to, page, typed, { origin: deployment.settings.PUBLIC_URL ?? "" }));
     return { code: back.searchParams.get("code") ?? "", verifier };
   }
 

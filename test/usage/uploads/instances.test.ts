@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Context } from "../../../src/app/context.ts";
 import type { Deps } from "../../../src/app/deps.ts";
 import { call } from "../../../src/app/operation.ts";
+import { AppError } from "../../../src/core/errors.ts";
 import { JOBS } from "../../../src/server/jobs.ts";
 import { runAtItsTime } from "../../../src/server/scheduler.ts";
 import { LIMITS } from "../../../src/usage/limits.ts";
@@ -96,6 +97,26 @@ test("after ten minutes without the instance that has it a run fails, says what 
   await begin(id);
   await runAtAll(service, "usage_uploads");
   expect(await read(id)).toMatchObject({ status: "finished", accepted: 0, duplicates: 1, rejected: 1 });
+});
+
+test("a run waits for a usage store that is away, however long that takes", async () => {
+  const id = await send();
+  await begin(id);
+  const begun = clock.now();
+  for (let minutes = 1; minutes <= 30; minutes++) {
+    clock.set(begun.add({ minutes }).toString());
+    const actor = { kind: "system", company_id: service.company_id } as const;
+    const ctx = service.deps.openContext({ actor, origin: "job", request_id: "test", address: null });
+    const refuse = () => {
+      throw new AppError("unavailable", "The usage store is away");
+    };
+    const usage = new Proxy(ctx.usage, { get: () => refuse });
+    await call({ ...ctx, usage }, carryOnUploads, {});
+    await call(atAnother(), carryOnUploads, {});
+    expect(await read(id)).toMatchObject({ status: "running", rows: 0, error: null });
+  }
+  await runAtAll(service, "usage_uploads");
+  expect(await read(id)).toMatchObject({ status: "finished", rows: 2, rejected: 1 });
 });
 
 test("a file that was deleted at another instance leaves its disk by the nightly job", async () => {

@@ -117,10 +117,10 @@ function FeatureDialog({ of, onClose }: { of?: Feature; onClose: () => void }) {
               read: () => readAnew(getFeature, { id: of.id }),
             }),
           })}
-      submit={(values, key) =>
+      submit={(values, key, if_match) =>
         of === undefined
           ? write(createFeature, values, { key })
-          : write(updateFeature, { ...values, id: of.id }, { key })
+          : write(updateFeature, { ...values, id: of.id }, { key, if_match })
       }
     >
       {(form) => (
