@@ -1,7 +1,12 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Operation } from "../../app/operation.ts";
 import { tellAlerts } from "../../entitlements/alerts/tell.ts";
-import { checkUsage, endReservations, freeReservation, reserveUsage } from "../../entitlements/checks/service.ts";
+import {
+  checkUsage,
+  endReservations,
+  freeReservation,
+  reserveUsage,
+} from "../../entitlements/checks/service.ts";
 import { listEntitlements } from "../../entitlements/grants/service.ts";
 import { getSpendLimit, rateSpending, setSpendLimit } from "../../entitlements/spend_limits/service.ts";
 import { checkLimits, watchLimits } from "../../entitlements/totals/service.ts";

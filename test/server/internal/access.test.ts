@@ -38,7 +38,9 @@ describe.skipIf(reason !== null)("access to two instances, one of which is kille
   /** Has the user allow an agent, with the page of one and its answer sent to the other. */
   async function allow(agent: OAuthClient, from: ServerProcess, to: ServerProcess) {
     const { verifier, challenge } = pkce();
-    const asked = at(from, agent).url(challenge, { resource: `${deployment.settings.PUBLIC_URL}/api/v1/mcp` });
+    const asked = at(from, agent).url(challenge, {
+      resource: `${deployment.settings.PUBLIC_URL}/api/v1/mcp`,
+    });
     const typed = { email: EMAIL, password: PASSWORD, decision: "allow" };
     const page = await open(asked);
     const back = destination(await send(to, page, typed, { origin: deployment.settings.PUBLIC_URL ?? "" }));

@@ -246,6 +246,29 @@ test("questions that other sums answer make none", async () => {
   expect(await sumNames(path)).toEqual([ofKind(SUMMER, true), ofKind(WINTER, true)]);
 });
 
+test("where sums by hour answer, many events have those by day too, which answer what leaves few events", async () => {
+  const path = newPath();
+  // A tenth of these events is enough for sums, so that there are many; an hour has several of a subscription.
+  const limits = { ...compaction, min_events: 90, max_share: 1 };
+  const store = await openDuckDb({ path, compaction: limits, few_events: 0 });
+  const events = [...someEvents(900, 8), ...someEvents(900, 9)];
+  await store.append(1, events, NOW_MS);
+  const options = { timeout_ms: TIMEOUT_MS };
+  const read = async (how: Partial<SeriesQuery> = {}) => (await store.series(asked(how), options)).read;
+  await store.compact();
+  expect(await read()).toBeGreaterThan(500);
+  await askOften(store, [asked(), asked({ group_by: [] })]);
+  expect(await read()).toBeLessThan(80);
+  // Of two days and three hours days would leave these three to the events.
+  const edges = [midnights("Europe/Berlin")[0] ?? 0, (midnights("Europe/Berlin")[2] ?? 0) + 3 * HOUR_MS];
+  expect(await read({ edges })).toBeGreaterThan(100);
+  await hold(store, events, { zones: ["Europe/Berlin", "Asia/Kathmandu", "UTC"] });
+  expect(await store.check(null, TIMEOUT_MS)).toMatchObject({ different: 0 });
+  await store.close();
+  const names = [ofKind(null, true), ofKind(SUMMER, true), ofKind(WINTER, true)];
+  expect(await sumNames(path)).toEqual(expect.arrayContaining(names));
+});
+
 test("removed events leave sums of what is there, also of the day that is cut", async () => {
   const store = await opened(newPath());
   const events = someEvents(900, 3);

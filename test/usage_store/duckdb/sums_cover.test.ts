@@ -6,6 +6,7 @@ import { propertyCases } from "../../support/properties.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+const SHARE = 1 / 8;
 
 /** The midnights of a zone from one day to another. */
 function midnights(time_zone: string, from: string, days: number): number[] {
@@ -17,7 +18,7 @@ const startsOf = (edges: readonly number[]) => [...new Set(edges.map((edge) => e
 
 test("a year of days in a zone with summer time is two changes and whole days", () => {
   const edges = midnights("Europe/Berlin", "2026-01-01", 366);
-  const cover = coverByDays(edges, startsOf(edges));
+  const cover = coverByDays(edges, startsOf(edges), SHARE);
   const at = (text: string) => Temporal.Instant.from(text).epochMilliseconds;
   expect(cover).toEqual({
     whole: [
@@ -35,7 +36,7 @@ test("a year of days in a zone with summer time is two changes and whole days", 
 test("without an end of time days have none either", () => {
   const [first = 0, ...others] = midnights("Asia/Kathmandu", "2026-01-01", 10);
   const edges = [Number.NEGATIVE_INFINITY, first, ...others, Number.POSITIVE_INFINITY];
-  expect(coverByDays(edges, [first % DAY_MS])).toEqual({
+  expect(coverByDays(edges, [first % DAY_MS], SHARE)).toEqual({
     whole: [{ day_start_ms: first % DAY_MS, start_ms: undefined, end_ms: undefined }],
     rests: [],
   });
@@ -43,16 +44,21 @@ test("without an end of time days have none either", () => {
 
 test("days that leave much are none", () => {
   const edges = midnights("Asia/Kuala_Lumpur", "2026-01-01", 30);
-  expect(coverByDays(edges, [0])).toBeUndefined();
-  expect(coverByDays(edges, [])).toBeUndefined();
-  expect(coverByDays([0, HOUR_MS], [0])).toBeUndefined();
+  expect(coverByDays(edges, [0], SHARE)).toBeUndefined();
+  expect(coverByDays(edges, [], SHARE)).toBeUndefined();
+  expect(coverByDays([0, HOUR_MS], [0], SHARE)).toBeUndefined();
   // A rest in each of many weeks.
   expect(
     coverByDays(
       Array.from({ length: 60 }, (_, i) => i * 30 * DAY_MS + (i % 2) * HOUR_MS),
       [0],
+      SHARE,
     ),
   ).toBeUndefined();
+  // Half an hour of ten days.
+  const cut = [0, 10 * DAY_MS + HOUR_MS / 2];
+  expect(coverByDays(cut, [0], 1 / 100)).toBeDefined();
+  expect(coverByDays(cut, [0], 1 / 1_000)).toBeUndefined();
 });
 
 const spans = fc.array(
@@ -74,7 +80,7 @@ test("whole spans and rests are all of the time, nothing twice, and no day lies 
         for (const [hours, more] of widths) edges.push((edges.at(-1) ?? 0) + hours * HOUR_MS + more);
         const end = edges.at(-1) ?? 0;
         fc.pre(start < end);
-        const cover = coverByDays(edges, [start % DAY_MS, ...starts]);
+        const cover = coverByDays(edges, [start % DAY_MS, ...starts], SHARE);
         const hours = coverByHours({ start_ms: start, end_ms: end });
         for (const { whole, rests } of [hours, ...(cover === undefined ? [] : [cover])]) {
           const parts: Window[] = [...whole, ...rests];

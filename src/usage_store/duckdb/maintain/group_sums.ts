@@ -37,6 +37,8 @@ export interface GroupSumsLimits {
 
 /** Queries after which a company gets the sums that they missed. */
 const ENOUGH_QUERIES = 3;
+/** With so many times the events that have sums at all those by hour are many, and questions by day get sums by day too. */
+const MANY_TIMES = 10;
 /** Sums by metadata keys that a company has at most. */
 const MAX_KEYED = 12;
 /** Sums that are missing and whose queries are counted. */
@@ -101,9 +103,9 @@ export class GroupSums {
    * Counts what a query of so many events asks for, unless they are few: of the alternatives that are missing, the first
    * that is not refused.
    */
-  countQuery(company_id: number, findAsked: () => AskedSums, events: number): void {
+  countQuery(company_id: number, findAsked: (reads_many: boolean) => AskedSums, events: number): void {
     if (events < this.#limits.min_events) return;
-    const { day_starts, missing } = findAsked();
+    const { day_starts, missing } = findAsked(events >= MANY_TIMES * this.#limits.min_events);
     this.#day_starts.count(company_id, day_starts);
     const present = this.#summed.kinds.get(company_id);
     const isMissing = (kind: SumsKind) => present?.has(nameOf(kind)) !== true;

@@ -35,7 +35,9 @@ export async function askAggregate(
         if (summed !== undefined && summed !== group_sums.summed) return ask(undefined);
         const found = groups.reduce((sum, { event_count }) => sum + event_count, 0);
         const events = eventsRead(wanted, { found, within: companies.eventsWithin(wanted) });
-        group_sums.countQuery(company_id, () => askedSums(wanted, cutsOf(wanted, range), summed), events);
+        const findAsked = (reads_many: boolean) =>
+          askedSums(wanted, cutsOf(wanted, range), summed, reads_many);
+        group_sums.countQuery(company_id, findAsked, events);
         compactor.notice();
         return groups;
       }),

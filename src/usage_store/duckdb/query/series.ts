@@ -177,8 +177,9 @@ function countMissing(
   const filter = filterOf(wanted);
   const within = companies.eventsWithin(filter);
   const events = eventsRead(filter, { found: found.total.events, within });
-  const findAsked = () =>
-    askedSums({ ...filter, group_by: kindsOf(wanted) }, cutsOf(wanted, filter), group_sums.summed);
+  const asked = { ...filter, group_by: kindsOf(wanted) };
+  const findAsked = (reads_many: boolean) =>
+    askedSums(asked, cutsOf(wanted, filter), group_sums.summed, reads_many);
   group_sums.countQuery(wanted.company_id, findAsked, events);
   return group_sums.is_wanted;
 }

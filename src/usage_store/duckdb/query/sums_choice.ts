@@ -48,16 +48,20 @@ export function groupRowsOf(
   if (summed === undefined || present === undefined) return undefined;
   for (const variant of variantsOf(wanted) ?? []) {
     const same = [...present.values()].filter((kind) => isVariant(kind, variant));
-    const cover =
-      daysCover(cuts, same) ?? (cuts.hold_hours && same.some(isByHour) ? coverByHours(wanted) : undefined);
+    const has_hours = cuts.hold_hours && same.some(isByHour);
+    const cover = daysCover(cuts, same, has_hours) ?? (has_hours ? coverByHours(wanted) : undefined);
     if (cover !== undefined) return { ...variant, seq: summed.seq, cover };
   }
   return undefined;
 }
 
-function daysCover({ edges }: Cuts, kinds: readonly SumsKind[]): Cover | undefined {
+/** The share of all time that days may leave to be read from the events: where hours would answer, these are few, too. */
+const MAX_REST_SHARE = { without_hours: 1 / 8, with_hours: 1 / 100 };
+
+function daysCover({ edges }: Cuts, kinds: readonly SumsKind[], has_hours: boolean): Cover | undefined {
   const day_starts = kinds.map(({ day_start_ms }) => day_start_ms).filter((ms) => ms !== undefined);
-  return edges === undefined || day_starts.length === 0 ? undefined : coverByDays(edges, day_starts);
+  if (edges === undefined || day_starts.length === 0) return undefined;
+  return coverByDays(edges, day_starts, MAX_REST_SHARE[has_hours ? "with_hours" : "without_hours"]);
 }
 
 const isByHour = ({ day_start_ms }: SumsKind) => day_start_ms === undefined;
@@ -70,22 +74,31 @@ function isVariant(kind: SumsKind, variant: SumsKind): boolean {
   );
 }
 
-/** The sums that a question asks for; missing are those by hour first, which answer most, then those by day, far fewer. */
-export function askedSums(wanted: SummedQuery, cuts: Cuts, summed: Summed | undefined): AskedSums {
+/**
+ * The sums that a question asks for; missing are those by hour first, which answer most, then those by day, far fewer: of
+ * many events these are missing also where those by hour answer.
+ */
+export function askedSums(
+  wanted: SummedQuery,
+  cuts: Cuts,
+  summed: Summed | undefined,
+  reads_many: boolean,
+): AskedSums {
   const found = groupRowsOf(wanted, cuts, summed);
   const [variant] = variantsOf(wanted) ?? [];
-  if (found !== undefined) {
-    const starts = found.cover.whole.map(({ day_start_ms }) => day_start_ms);
-    return { day_starts: starts.filter((start) => start !== undefined), missing: [] };
-  }
-  const is_by_time = isByTime(wanted) && wanted.group_by.every(isTime);
+  const starts = found?.cover.whole.map(({ day_start_ms }) => day_start_ms) ?? [];
+  const used = starts.filter((start) => start !== undefined);
+  // Those by metadata keys are few by hour, too.
+  const is_enough = found !== undefined && (!reads_many || used.length > 0 || found.keys.length > 0);
   // Sums by hour alone are always there.
-  if (variant === undefined || (is_by_time && cuts.hold_hours)) return { day_starts: [], missing: [] };
+  const has_hours = cuts.hold_hours && isByTime(wanted) && wanted.group_by.every(isTime);
+  if (variant === undefined || has_hours || is_enough) return { day_starts: used, missing: [] };
   const day_starts = cuts.edges === undefined ? [] : dayStarts(cuts.edges);
   const by_day = day_starts.map((day_start_ms) => ({ ...variant, day_start_ms }));
+  const needs_hours = cuts.hold_hours && found === undefined;
   return {
     day_starts,
-    missing: [...(cuts.hold_hours ? [[variant]] : []), ...(by_day.length > 0 ? [by_day] : [])],
+    missing: [...(needs_hours ? [[variant]] : []), ...(by_day.length > 0 ? [by_day] : [])],
   };
 }
 

@@ -31,16 +31,19 @@ export function coverByHours({ start_ms, end_ms }: Window): Cover {
   return { whole: [{ start_ms: from_ms, end_ms: until_ms }], rests };
 }
 
-/** Rests that are read one by one, and the share of all time that they may be: otherwise days save little. */
+/** Rests that are read one by one, from the events: with more of them days save little. */
 const MAX_RESTS = 16;
-const MAX_REST_SHARE = 1 / 8;
 
 /**
  * Covers buckets by whole days that begin at one of `day_starts`, each day within a bucket: where the clock changes the
  * days before begin at another time than those after, and a day of 23 or 25 hours is a rest, or a day and a rest.
- * Undefined where too much is left.
+ * Undefined where more than `max_rest_share` of all time is left.
  */
-export function coverByDays(edges: readonly number[], day_starts: readonly number[]): Cover | undefined {
+export function coverByDays(
+  edges: readonly number[],
+  day_starts: readonly number[],
+  max_rest_share: number,
+): Cover | undefined {
   const whole: WholeSpans[] = [];
   const rests: Window[] = [];
   let [rest_ms, whole_ms] = [0, 0];
@@ -68,7 +71,7 @@ export function coverByDays(edges: readonly number[], day_starts: readonly numbe
     whole_ms += Number.isFinite(days_ms) ? days_ms : DAY_MS;
     addRest(days.end_ms, end_ms);
   }
-  const leaves_much = rests.length > MAX_RESTS || rest_ms > MAX_REST_SHARE * (rest_ms + whole_ms);
+  const leaves_much = rests.length > MAX_RESTS || rest_ms > max_rest_share * (rest_ms + whole_ms);
   if (whole.length === 0 || leaves_much) return undefined;
   return { whole: whole.map(withoutInfinity), rests: rests.map(withoutInfinity) };
 }
