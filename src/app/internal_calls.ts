@@ -1,5 +1,4 @@
 import type { Actor } from "../core/access.ts";
-import type { OperationMetadata } from "./context.ts";
 import type { Origin } from "./origin.ts";
 
 /** What instances ask of one another, by name, and who may. */
@@ -17,12 +16,18 @@ interface PassedCaller {
   address: string | null;
 }
 
+/** "only": it is refused while nobody stores the company's usage. */
+interface PassedOperation {
+  readonly name: string;
+  readonly at_owner?: true | "only" | undefined;
+}
+
 /**
  * Has an operation run by the instance that stores the company's usage. Null: it is this one's to run. Errors: those of the
  * operation; unavailable when that instance does not answer, or only it may run what there is none for.
  */
 export type PassToOwner = (
   caller: PassedCaller,
-  operation: Pick<OperationMetadata, "name" | "at_owner">,
+  operation: PassedOperation,
   input: unknown,
 ) => Promise<{ output: unknown } | null>;
