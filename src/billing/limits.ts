@@ -95,6 +95,8 @@ export const LIMITS = {
   simulation_write: 500,
   /** Periods that are rated before requests get their turn. */
   simulation_turn: 4,
+  /** Periods, or subscriptions, whose amounts are added up before requests get their turn. */
+  simulation_sum: 25,
   /** How long simulations of a company go on before another company has its turn. */
   simulation_slice_ms: 20_000,
   /** Failures of a step before its simulation fails; from the second on each halves it and those after it. */

@@ -221,7 +221,7 @@ export async function deletePart({ q }: Tx, simulation_id: number, limit: number
 
 // Rows.
 
-type NewRow = Omit<SimulationRow, "external_subscription_id">;
+export type NewRow = Omit<SimulationRow, "external_subscription_id">;
 
 export async function insertSimulationRows(
   { q, scope, now }: Tx,

@@ -119,40 +119,42 @@ function amountsOf(pairs: readonly Pair[], currency: string) {
   return { billed, simulated, difference: roundMoney(subtract(simulated, billed), currency) };
 }
 
-/** The totals with more periods; `left_out` is what was counted and not simulated. */
-export function addPeriods(
-  tally: Tally,
-  periods: readonly SimulatedPeriod[],
-  left_out: Partial<Counts>,
-  failures: readonly Mismatch[],
-  currency: string,
-): Tally {
+/** The totals with more periods. */
+export function addPeriods(tally: Tally, periods: readonly SimulatedPeriod[], currency: string): Tally {
   const wrong = periods.filter((period) => !isReproduced(period)).map(mismatchOf);
-  const added: Counts = {
-    ...emptyTally(currency).counts,
-    ...left_out,
-    subscriptions: new Set(periods.map(({ subscription_id }) => subscription_id)).size,
-    periods: periods.length,
-    not_reproduced: wrong.length,
-    failed: failures.length,
-  };
+  const added = { periods: periods.length, not_reproduced: wrong.length };
   return {
     counts: addCounts(tally.counts, added),
     totals: amountsOf([tally.totals, ...periods], currency),
     months: addMonths(tally.months, periods, currency),
     charges: addCharges(tally.charges, periods, currency),
-    mismatches: [...tally.mismatches, ...wrong, ...failures].slice(0, LIMITS.simulation_mismatches),
+    mismatches: addMismatches(tally.mismatches, wrong),
   };
 }
 
-function addCounts(a: Counts, b: Counts): Counts {
+/** The totals with what is known of a step as a whole: whom it looked at, what it left out, and what can't be rated. */
+export function addOfStep(tally: Tally, counts: Partial<Counts>, failures: readonly Mismatch[]): Tally {
+  const { totals, months, charges } = tally;
   return {
-    subscriptions: a.subscriptions + b.subscriptions,
-    periods: a.periods + b.periods,
-    not_reproduced: a.not_reproduced + b.not_reproduced,
-    other_currency: a.other_currency + b.other_currency,
-    without_events: a.without_events + b.without_events,
-    failed: a.failed + b.failed,
+    counts: addCounts(tally.counts, { ...counts, failed: failures.length }),
+    totals,
+    months,
+    charges,
+    mismatches: addMismatches(tally.mismatches, failures),
+  };
+}
+
+const addMismatches = (before: readonly Mismatch[], found: readonly Mismatch[]) =>
+  [...before, ...found].slice(0, LIMITS.simulation_mismatches);
+
+function addCounts(a: Counts, b: Partial<Counts>): Counts {
+  return {
+    subscriptions: a.subscriptions + (b.subscriptions ?? 0),
+    periods: a.periods + (b.periods ?? 0),
+    not_reproduced: a.not_reproduced + (b.not_reproduced ?? 0),
+    other_currency: a.other_currency + (b.other_currency ?? 0),
+    without_events: a.without_events + (b.without_events ?? 0),
+    failed: a.failed + (b.failed ?? 0),
   };
 }
 

@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import { operation } from "../../app/operation.ts";
 import { readTx, transaction } from "../../app/transaction.ts";
-import { chunks, nextTurn } from "../../core/chunk.ts";
+import { chunks, interleave, nextTurn } from "../../core/chunk.ts";
 import { AppError } from "../../core/errors.ts";
 import { Nothing } from "../../core/schema.ts";
 import { iso } from "../../core/time.ts";
@@ -11,8 +11,8 @@ import { LIMITS } from "../limits.ts";
 import type { Spread } from "./model.ts";
 import * as queries from "./queries.ts";
 import { type Batch, readBatch } from "./read_batch.ts";
-import { addPeriods, rowOf, SpreadOfDifferences } from "./rules.ts";
-import { simulateBatch, type Trial } from "./simulate.ts";
+import { addOfStep, addPeriods, rowOf, SpreadOfDifferences, type Tally } from "./rules.ts";
+import { type Simulated, simulateBatch, type Trial } from "./simulate.ts";
 
 type Running = queries.RunningSimulation;
 
@@ -63,7 +63,7 @@ export const pruneSimulations = operation({
 
 /** Simulates the next subscriptions. Returns false when the process is about to end. */
 async function takeStep(ctx: Context, simulation: Running): Promise<boolean> {
-  const { id, currency } = simulation;
+  const { id } = simulation;
   const batch = await readBatch(ctx, simulation);
   if (batch.last_id === null) {
     await finish(ctx, simulation);
@@ -71,13 +71,7 @@ async function takeStep(ctx: Context, simulation: Running): Promise<boolean> {
   }
   const simulated = await simulateBatch(ctx, batch, trialOf(ctx, simulation));
   if (simulated === null) return false;
-  const { periods, failures, without_events } = simulated;
-  const tally = addPeriods(simulation, periods, { ...batch.left_out, without_events }, failures, currency);
-  const of_subscriptions = Map.groupBy(periods, ({ subscription_id }) => subscription_id);
-  const rows = [...of_subscriptions].map(([subscription_id, own]) => ({
-    subscription_id,
-    ...rowOf(own, currency),
-  }));
+  const { tally, rows } = await sumUp(simulation, simulated, batch.left_out);
   await transaction(ctx, async (tx) => {
     const step = {
       ...tally,
@@ -91,6 +85,24 @@ async function takeStep(ctx: Context, simulation: Running): Promise<boolean> {
       await queries.insertSimulationRows(tx, id, part);
   });
   return true;
+}
+
+/** The totals with those of a step, and the rows of its subscriptions. */
+async function sumUp(
+  simulation: Running,
+  { periods, failures, without_events }: Simulated,
+  left_out: Batch["left_out"],
+) {
+  const { currency } = simulation;
+  const of_subscriptions = Map.groupBy(periods, ({ subscription_id }) => subscription_id);
+  let tally: Tally = simulation;
+  for await (const part of interleave(periods, LIMITS.simulation_sum))
+    tally = addPeriods(tally, part, currency);
+  const rows: queries.NewRow[] = [];
+  for await (const part of interleave([...of_subscriptions], LIMITS.simulation_sum))
+    rows.push(...part.map(([subscription_id, own]) => ({ subscription_id, ...rowOf(own, currency) })));
+  const counts = { ...left_out, without_events, subscriptions: of_subscriptions.size };
+  return { tally: addOfStep(tally, counts, failures), rows };
 }
 
 function progressOf({ progress: { subscriptions, done } }: Running, { looked_at }: Batch) {

@@ -26,7 +26,7 @@ export interface Trial {
 }
 
 /** What became of a batch's periods. */
-interface Simulated {
+export interface Simulated {
   /** Periods that are not simulated: events that their meters read were removed. */
   without_events: number;
   readonly periods: SimulatedPeriod[];
