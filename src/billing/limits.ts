@@ -90,8 +90,9 @@ export const LIMITS = {
   simulation_mismatches: 100,
   /** Subscriptions of a step: their usage of a month is counted by one question. */
   simulation_subscriptions: 1_000,
-  /** Subscriptions whose records are read in one transaction, and rows written or read by one statement. */
+  /** Subscriptions, and periods, whose records are read in one transaction; rows written or read by one statement. */
   simulation_read: 25,
+  simulation_read_periods: 100,
   simulation_write: 500,
   /** Periods that are rated before requests get their turn. */
   simulation_turn: 4,

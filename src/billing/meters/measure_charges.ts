@@ -1,3 +1,4 @@
+import { interleave, ROWS_A_TURN } from "../../core/chunk.ts";
 import { instant } from "../../core/time.ts";
 import { NO_DIGEST } from "../../usage_store/digest.ts";
 import type { Measured, MeasureQuery, MeterUse, MeterWindow } from "../../usage_store/meter.ts";
@@ -129,7 +130,9 @@ export class ChargeMeasures {
     const [uses, windows] = [this.#uses, this.#windows];
     const max_parts = windows.length * (LIMITS.charge_prices + 1);
     const measured = await usage.measure({ ...stored_by, uses, windows, max_parts }, timeout_ms);
-    for (const [i, readers] of this.#readers.entries()) for (const read of readers) read(measured[i] ?? []);
+    const readers = this.#readers.map((of_window, i) => ({ of_window, parts: measured[i] ?? [] }));
+    for await (const some of interleave(readers, ROWS_A_TURN))
+      for (const { of_window, parts } of some) for (const read of of_window) read(parts);
   }
 
   /** A segment with all of its usage; `counted` is that of its events. */

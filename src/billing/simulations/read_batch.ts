@@ -22,7 +22,7 @@ import { periodKey } from "../proof/rules.ts";
 import type { Counts } from "./model.ts";
 import { type BilledRecord, listBilled } from "./billed_queries.ts";
 import { listCandidates, type RunningSimulation } from "./queries.ts";
-import { type SummedLine, sumLines } from "./rules.ts";
+import { monthsBetween, type SummedLine, sumLines } from "./rules.ts";
 
 /** A closed period with what was billed of it. */
 export interface BilledPeriod {
@@ -61,7 +61,7 @@ export async function readBatch(ctx: Context, simulation: RunningSimulation): Pr
   const periods: BilledPeriod[] = [];
   const left_out = { other_currency: 0 };
   const years = new CommitmentYears();
-  for (const part of chunks(ids, LIMITS.simulation_read)) {
+  for (const part of chunks(ids, readAtOnce(from, to))) {
     const read = await transaction(ctx, async (tx) => {
       const found = await readPart(tx, part, bounds, zones);
       await years.read(
@@ -77,6 +77,12 @@ export async function readBatch(ctx: Context, simulation: RunningSimulation): Pr
     await nextTurn();
   }
   return { periods, zones, years, left_out, looked_at: ids.length, last_id };
+}
+
+/** Subscriptions whose records are read in one transaction: the more months, the fewer. */
+function readAtOnce(from: string, to: string): number {
+  const by_periods = Math.floor(LIMITS.simulation_read_periods / monthsBetween(from, to).length);
+  return Math.min(LIMITS.simulation_read, Math.max(1, by_periods));
 }
 
 async function readPart(

@@ -27,32 +27,25 @@ export async function measure(connection: DuckDBConnection, wanted: MeasureQuery
     `SELECT use, position, part, value, events, skipped, corrections, first, second
     FROM (${statements.join(" UNION ALL ")}) LIMIT ${max_rows}`,
     parameters,
-    ([use, position, part, value, events, skipped, corrections, first, second]) => ({
-      use: asNumber(use),
-      position: asNumber(position),
-      part: asText(part),
-      value: value === null ? null : asText(value ?? ""),
-      events: asNumber(events),
-      skipped: asNumber(skipped),
-      corrections: asNumber(corrections),
-      digest: first === null ? NO_DIGEST : digestOf(asBigInt(first), asBigInt(second)),
-    }),
+    ([use, position, part, value, events, skipped, corrections, first, second]) => {
+      const place = positions.get(asNumber(use))?.[asNumber(position)] ?? -1;
+      const window = wanted.windows[place];
+      if (window === undefined) throw new RangeError(`Cannot place a part: there is no window ${place}`);
+      const { aggregation } = useOf(wanted, window).meter;
+      const event_count = asNumber(events);
+      const measured: Measured = {
+        part: JSON.parse(asText(part)),
+        quantity: value === null ? "0" : quantityOf(aggregation, asText(value), event_count, window.whole_ms),
+        event_count,
+        skipped_events: asNumber(skipped),
+        corrections: asNumber(corrections),
+        digest: first === null ? NO_DIGEST : digestOf(asBigInt(first), asBigInt(second)),
+      };
+      return { place, measured };
+    },
   );
   if (rows.length > wanted.max_parts) throw tooManyGroups(wanted.max_parts);
-  for (const { use, position, part, value, events, skipped, corrections, digest } of rows) {
-    const place = positions.get(use)?.[position] ?? -1;
-    const window = wanted.windows[place];
-    if (window === undefined) throw new RangeError(`Cannot place a part: there is no window ${place}`);
-    const { aggregation } = useOf(wanted, window).meter;
-    result[place]?.push({
-      part: JSON.parse(part),
-      quantity: value === null ? "0" : quantityOf(aggregation, value, events, window.whole_ms),
-      event_count: events,
-      skipped_events: skipped,
-      corrections,
-      digest,
-    });
-  }
+  for (const { place, measured } of rows) result[place]?.push(measured);
   return result;
 }
 
