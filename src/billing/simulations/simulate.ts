@@ -1,7 +1,7 @@
 import type { Context } from "../../app/context.ts";
 import { readTx } from "../../app/transaction.ts";
 import { scopeOf } from "../../core/access.ts";
-import { interleave } from "../../core/chunk.ts";
+import { interleave, ROWS_A_TURN } from "../../core/chunk.ts";
 import { instant, iso } from "../../core/time.ts";
 import { readsBefore } from "../../usage_store/meter.ts";
 import type { StoredBillingModel } from "../billing_models/model.ts";
@@ -11,7 +11,7 @@ import { rateAsRecorded } from "../proof/rate_as_recorded.ts";
 import type { BillLine } from "../rating/bill_line.ts";
 import { total } from "../rating/charges.ts";
 import { UsageCount } from "../records/count_usage.ts";
-import { type BillableSubscription, duePeriod, metersOf } from "../runs/billable.ts";
+import { type BillableSubscription, type DuePeriod, duePeriod, metersOf } from "../runs/billable.ts";
 import { CommitmentYears } from "../runs/commitment_years.ts";
 import type { RatedPeriod } from "../runs/pipeline.ts";
 import { LIMITS } from "../limits.ts";
@@ -57,16 +57,19 @@ export async function simulateBatch(ctx: Context, batch: Batch, trial: Trial): P
   const meters = await findMeters(readTx(ctx), [...new Set(named)]);
   const levels = new Set([...meters.values()].filter(readsBefore).map(({ id }) => id));
   const removed_before = ctx.usage.sinceOf(company_id);
-  const provable = batch.periods.filter(
-    (billed) => readFrom(billed, tried, levels).epochMilliseconds >= removed_before,
-  );
+  const provable: BilledPeriod[] = [];
+  const due: DuePeriod[] = [];
+  for await (const part of interleave(batch.periods, ROWS_A_TURN)) {
+    for (const billed of part) {
+      if (readFrom(billed, tried, levels).epochMilliseconds < removed_before) continue;
+      const { subscription, period } = billed;
+      provable.push(billed);
+      due.push(duePeriod(tried.get(subscription.id) ?? subscription, period, batch.zones));
+    }
+  }
   result.without_events = batch.periods.length - provable.length;
   const months = Map.groupBy(provable, ({ month }) => month);
-  const tried_years = CommitmentYears.ofPeriods(
-    provable.map(({ subscription, period }) =>
-      duePeriod(tried.get(subscription.id) ?? subscription, period, batch.zones),
-    ),
-  );
+  const tried_years = CommitmentYears.ofPeriods(due);
   const years = { recorded: batch.years, tried: tried_years, tried_id: trial.model.id };
   // In their order: what a year came to is known month by month.
   for (const month of [...months.keys()].toSorted()) {
