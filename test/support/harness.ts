@@ -310,3 +310,17 @@ export function apiOf(origin: string, common: Record<string, string>): Api {
     return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
   };
 }
+
+type Totals = Service["deps"]["usage"]["totals"];
+
+/** Stands between every instance and its usage store when it is asked for totals; what it returns ends it. */
+export function interceptTotals(
+  { instances }: Pick<Service, "instances">,
+  through: (count: Totals, ...question: Parameters<Totals>) => ReturnType<Totals>,
+): () => void {
+  const stores = instances.map(({ usage }) => ({ usage, count: usage.totals.bind(usage) }));
+  for (const { usage, count } of stores) usage.totals = (...question) => through(count, ...question);
+  return () => {
+    for (const { usage, count } of stores) usage.totals = count;
+  };
+}

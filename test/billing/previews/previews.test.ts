@@ -21,7 +21,9 @@ async function everything(): Promise<string[]> {
     const events: Json[] = await store.read.select().from(store.read.use(eventTable));
     return events.every(({ fanned_out_at }) => fanned_out_at !== null);
   }, "all events to be fanned out");
-  const tables: TableDefinition<unknown>[] = Object.values(TABLES);
+  // Instances renew their lanes and say that they live whatever happens.
+  const { usage_lanes: _, instances: __, ...others } = TABLES;
+  const tables: TableDefinition<unknown>[] = Object.values(others);
   const rows: string[] = [];
   for (const table of tables) {
     const t: Json = store.read.use(table);

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { eq } from "drizzle-orm";
 import { billingRecordTable } from "../../../src/billing/records/tables.ts";
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
-import type { Api, Json } from "../../support/harness.ts";
+import { type Api, interceptTotals, type Json } from "../../support/harness.ts";
 import { type Company, CREDIT, FLAT, GRADUATED, PER_UNIT, useBilling } from "../fixtures.ts";
 
 const billing = useBilling();
@@ -181,19 +181,17 @@ describe("verifying a record", () => {
     const id = await company.subscribe(PER_UNIT, JANUARY);
     await company.use(id, ["2024-03-10T00:00:00Z", "10"]);
     const run = () => company.run({ period: "2024-03", subscription_ids: [id] });
-    const { usage } = billing.service.deps;
-    const count = usage.totals.bind(usage);
-    usage.totals = async (...question) => {
-      usage.totals = count;
+    const end = interceptTotals(billing.service, async (count, ...question) => {
+      end();
       const counted = await count(...question);
       await company.use(id, ["2024-03-11T00:00:00Z", "4"]);
       expect((await run()).counts).toMatchObject({ periods: 1 });
       return counted;
-    };
+    });
     try {
       expect((await run()).counts).toMatchObject({ periods: 0, adjustments: 0, unchanged: 1 });
     } finally {
-      usage.totals = count;
+      end();
     }
     expect((await company.records(id)).map(({ totalCharges }) => totalCharges)).toEqual(["7.00"]);
     expect(await months(id)).toEqual([true]);

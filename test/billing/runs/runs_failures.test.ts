@@ -9,7 +9,7 @@ import { billingRunTable } from "../../../src/billing/runs/tables.ts";
 import { billingModelTable } from "../../../src/billing/billing_models/tables.ts";
 import { subscriptionTable } from "../../../src/billing/subscriptions/tables.ts";
 import { exactlyOne } from "../../../src/store/exactly_one.ts";
-import type { Json } from "../../support/harness.ts";
+import { interceptTotals, type Json } from "../../support/harness.ts";
 import { type Company, FLAT, openBillingFixture, PACKAGE, PER_UNIT, useBilling } from "../fixtures.ts";
 
 const billing = useBilling();
@@ -208,7 +208,7 @@ test("a run stops between batches when the process is about to end: what it bill
     for (let i = 0; i < 40; i++) await company.subscribe(FLAT, MARCH);
     const begun = await company.api("POST", "/billing-runs", {});
     expect([begun.status, begun.body.data.status]).toEqual([202, "running"]);
-    await ending.service.deps.background.stop();
+    await Promise.all(ending.service.instances.map(({ background }) => background.stop()));
 
     const path = `/billing-runs/${begun.body.data.id}`;
     const { status, counts, errors } = (await company.api("GET", path)).body.data;
@@ -257,19 +257,17 @@ test("what the usage store can't count at once is counted in smaller parts, and 
   const ids: number[] = [];
   for (let i = 0; i < 9; i++) ids.push(await company.subscribe(PER_UNIT, MARCH));
   for (const id of ids) await company.use(id, ["2024-03-05T00:00:00Z", "4"]);
-  const { usage } = billing.service.deps;
-  const count = usage.totals.bind(usage);
   const answered: number[] = [];
-  usage.totals = async (company_id, windows, options) => {
+  const end = interceptTotals(billing.service, async (count, company_id, windows, options) => {
     if (windows.length > 2) throw new AppError("unavailable", "Cannot query usage: it takes too long");
     answered.push(...windows.map(({ subscription_id }) => subscription_id));
     return count(company_id, windows, options);
-  };
+  });
   billing.clock.set("2024-04-02T00:00:00Z");
   try {
     expect((await company.run()).counts).toMatchObject({ periods: 9, failed: 0 });
   } finally {
-    usage.totals = count;
+    end();
   }
   expect(answered.toSorted((a, b) => a - b)).toEqual(ids);
   for (const id of ids) expect((await company.records(id)).map((r) => r.totalCharges)).toEqual(["2.00"]);
@@ -278,11 +276,10 @@ test("what the usage store can't count at once is counted in smaller parts, and 
 test("facts that change while they are rated are rated again before anything is written", async () => {
   const company = await openCompany();
   const [steady, changed] = [await company.subscribe(FLAT, MARCH), await company.subscribe(FLAT, MARCH)];
-  const { store, usage } = billing.service.deps;
-  const count = usage.totals.bind(usage);
+  const { store } = billing.service.deps;
   let questions = 0;
-  // Stands between, not in place of, the store: the change comes after the facts were read.
-  usage.totals = async (...question) => {
+  // The change comes after the facts were read.
+  const end = interceptTotals(billing.service, async (count, ...question) => {
     questions += 1;
     const ends_at = "2024-03-10T12:00:00.000Z";
     await store.tx(async (q) => {
@@ -290,11 +287,11 @@ test("facts that change while they are rated are rated again before anything is 
       await q.update(subscriptions).set({ ends_at }).where(eq(subscriptions.id, changed));
     });
     return count(...question);
-  };
+  });
   try {
     expect((await company.run()).counts).toMatchObject({ periods: 2, failed: 0 });
   } finally {
-    usage.totals = count;
+    end();
   }
   expect(questions).toBe(2);
   expect((await company.records(steady)).map((record) => record.totalCharges)).toEqual(["31.00"]);

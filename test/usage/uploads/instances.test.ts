@@ -102,11 +102,16 @@ test("after ten minutes without the instance that has it a run fails, says what 
 test("a run waits for a usage store that is away, however long that takes", async () => {
   const id = await send();
   await begin(id);
+  const [file = ""] = files();
+  const holder = service.instances.find(({ config }) =>
+    existsSync(join(config.data_dir, "usage_uploads", file)),
+  );
+  if (holder === undefined) throw new Error("No instance has the file");
   const begun = clock.now();
   for (let minutes = 1; minutes <= 30; minutes++) {
     clock.set(begun.add({ minutes }).toString());
     const actor = { kind: "system", company_id: service.company_id } as const;
-    const ctx = service.deps.openContext({ actor, origin: "job", request_id: "test", address: null });
+    const ctx = holder.openContext({ actor, origin: "job", request_id: "test", address: null });
     const refuse = () => {
       throw new AppError("unavailable", "The usage store is away");
     };
