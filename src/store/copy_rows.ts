@@ -33,7 +33,8 @@ export async function copyRows(
 /** Tells after each page how many rows it had. */
 async function* copyTable(from: Reads, to: Queries, table: AnyTable): AsyncGenerator<number> {
   const source = from.use(table);
-  for (let last = 0; ; ) {
+  // A key of 0 is one too: SQLite counts from 1, but a table's own numbers may be its keys.
+  for (let last = -1; ; ) {
     const page = await selectRows(from, source, {
       columns: { rowid: sql<number>`rowid`, ...getTableColumns(source) },
       where: sql`rowid > ${last}`,

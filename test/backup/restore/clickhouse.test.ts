@@ -9,6 +9,10 @@ import { restorePoint } from "../../../src/backup/restore/restore.ts";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
 import { restoreNeeds } from "../../../src/server/restore_needs.ts";
+import { openPostgres } from "../../../src/store/postgres.ts";
+import { CONSTRAINTS } from "../../../src/server/schema.ts";
+import { usageLaneTable } from "../../../src/usage/lanes/tables.ts";
+import { numberOf } from "../../../src/usage_store/clickhouse/lanes/commit_numbers.ts";
 import { ClickHouse } from "../../../src/usage_store/clickhouse/engine/engine.ts";
 import { canonicalJson } from "../../../src/usage_store/metadata.ts";
 import type { NewEvent, SearchQuery } from "../../../src/usage_store/port.ts";
@@ -89,6 +93,17 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
       }),
     );
 
+  const lanesOf = async (database_url: string) => {
+    const store = await openPostgres(database_url, CONSTRAINTS);
+    try {
+      const t = store.read.use(usageLaneTable);
+      const { lane, epoch, closed_epoch } = t;
+      return await store.read.select({ lane, epoch, closed_epoch }).from(t).orderBy(lane);
+    } finally {
+      await store.close();
+    }
+  };
+
   const searched = (company_id: number): SearchQuery => ({
     company_id,
     sort_by: "timestamp",
@@ -113,6 +128,11 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
       new RegExp(`Proved in ClickHouse: events by company and month, \\d+ sums by hour, ${bills} bills\n`),
     );
     expect(done.out).toContain("DATABASE_URL to that database, USAGE_URL to that of usage.");
+    // Each lane, the first too, goes on after the epochs of the events that were restored.
+    const { epoch } = numberOf(manifest.last_seq);
+    expect(await lanesOf(place.database_url)).toEqual(
+      Array.from({ length: LANES }, (_, lane) => ({ lane, epoch, closed_epoch: epoch })),
+    );
 
     const deps = await openPlace(place);
     const { usage } = deps;
