@@ -190,20 +190,35 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
   ): Promise<void> {
     const { company_id } = query;
     return this.#questions.run(company_id, options, async (bounds) => {
-      await this.refreshBounds(company_id);
-      const removed = this.removals.rangeOf(company_id);
-      const filter = filterOf(query);
-      const is_whole =
-        hoursOf(query) !== undefined || (removed !== undefined && reachesBack(filter, removed));
-      if (is_whole) {
-        const source = await this.#seriesSource(query, filter, bounds, removed);
-        const result = await series(this.engine, query, source, bounds);
-        return send({ from_ms: filter.start_ms, result });
+      for (;;) {
+        const removed = this.removals.rangeOf(company_id);
+        const frames = this.#frames(query, slice_events, removed, bounds);
+        let are_whole = true;
+        for await (const frame of frames) {
+          are_whole = await this.isStill(company_id, removed);
+          if (!are_whole) break;
+          await send(frame);
+        }
+        if (are_whole) return;
       }
-      const last_seq = await this.#lastSeq(company_id, bounds);
-      const sourceOf = (part: EventFilter) => eventsUpTo(visibleOf(part, removed), last_seq);
-      await seriesFrames(this.engine, query, { slice_events, sourceOf }, bounds, send);
     });
+  }
+
+  async *#frames(
+    query: SeriesQuery,
+    slice_events: number,
+    removed: RemovedRange | undefined,
+    bounds: Bounds,
+  ): AsyncGenerator<SeriesFrame> {
+    const filter = filterOf(query);
+    if (hoursOf(query) !== undefined || (removed !== undefined && reachesBack(filter, removed))) {
+      const source = await this.#seriesSource(query, visibleOf(filter, removed), bounds, removed);
+      yield { from_ms: filter.start_ms, result: await series(this.engine, query, source, bounds) };
+      return;
+    }
+    const last_seq = await this.#lastSeq(query.company_id, bounds);
+    const sourceOf = (part: EventFilter) => eventsUpTo(visibleOf(part, removed), last_seq);
+    yield* seriesFrames(this.engine, query, { slice_events, sourceOf }, bounds);
   }
 
   async totals(
@@ -256,12 +271,10 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
   }
 
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void> {
-    const { company_id } = query;
-    return this.#exports.run(company_id, options, async (bounds) => {
-      await this.refreshBounds(company_id);
-      const visible = visibleOf(query, this.removals.rangeOf(company_id));
+    return this.#exports.run(query.company_id, options, async (bounds) => {
       const limits = { ...options, ...bounds, signal: bounds.signal ?? options.signal };
-      await exportEvents(this.engine, visible, this.#folder, write, limits);
+      const place = { folder: this.#folder, readVisible: this.readVisible.bind(this) };
+      await exportEvents(this.engine, query, place, write, limits);
     });
   }
 
@@ -351,8 +364,7 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
       for (;;) {
         const removed = this.removals.rangeOf(company_id);
         const answer = await ask(visibleOf(query, removed), bounds, removed);
-        await this.refreshBounds(company_id);
-        if (this.removals.rangeOf(company_id) === removed) return answer;
+        if (await this.isStill(company_id, removed)) return answer;
       }
     });
   }

@@ -151,11 +151,17 @@ export class Removals {
     this.#learn(company_id, removed);
   }
 
+  /** What was read may be older than what is known. */
   #learn(company_id: number, { since_ms, removed_ms, first_ms, last_ms }: RemovedRange): void {
     this.#since.set(company_id, Math.max(this.sinceOf(company_id), since_ms));
-    const known = this.rangeOf(company_id);
-    if (removed_ms === 0 || (known?.removed_ms === removed_ms && known.since_ms === since_ms)) return;
-    this.#removed.set(company_id, { since_ms, removed_ms, first_ms, last_ms });
+    const known = this.rangeOf(company_id) ?? NOTHING;
+    if (removed_ms <= known.removed_ms && (removed_ms === 0 || since_ms <= known.since_ms)) return;
+    this.#removed.set(company_id, {
+      since_ms: Math.max(known.since_ms, since_ms),
+      removed_ms: Math.max(known.removed_ms, removed_ms),
+      first_ms: Math.min(known.first_ms, first_ms),
+      last_ms: Math.max(known.last_ms, last_ms),
+    });
   }
 }
 

@@ -150,6 +150,35 @@ export class RemovingStore {
     if (this.#is_shared) await this.removals.refresh(company_id);
   }
 
+  /** Whether no more of a company's events were removed than was known when a question began. */
+  protected async isStill(company_id: number, removed: RemovedRange | undefined): Promise<boolean> {
+    await this.refreshBounds(company_id);
+    return this.removals.rangeOf(company_id) === removed;
+  }
+
+  /**
+   * What a statement reads of the events that were not removed. What comes first shows that it has its snapshot; where some
+   * were removed by then, a part of them may be missing, and it is asked again before anybody sees anything of it.
+   */
+  protected async *readVisible<Q extends EventFilter, T>(
+    query: Q,
+    read: (visible: Q) => AsyncGenerator<T>,
+  ): AsyncGenerator<T> {
+    for (;;) {
+      const removed = this.removals.rangeOf(query.company_id);
+      const parts = read(visibleOf(query, removed));
+      try {
+        const first = await parts.next();
+        if (!(await this.isStill(query.company_id, removed))) continue;
+        if (first.done !== true) yield first.value;
+        yield* parts;
+        return;
+      } finally {
+        await parts.return(undefined);
+      }
+    }
+  }
+
   /**
    * Asks about events from `from_ms` on, all of which are needed. Errors: conflict when some of them were removed, before or
    * meanwhile.

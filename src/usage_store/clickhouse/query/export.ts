@@ -37,16 +37,27 @@ const LINES: Record<"csv" | "ndjson", (event: ExportedEvent, key: string) => str
     `{"id":"${id}","subscription_id":${key},"timestamp":${timestamp},"usage":${usage},"metadata":${metadata},"created_at":"${created_at}"}\n`,
 };
 
-/** Writes all matching events; see `UsageStore.export`. `folder`: of temporary files. */
+/** What exports work with. */
+interface ExportPlace {
+  /** Of temporary files. */
+  folder: string;
+  /** Reads what was not removed of the events that are asked for, all of one instant. */
+  readVisible: <T>(
+    wanted: ExportQuery,
+    read: (visible: ExportQuery) => AsyncGenerator<T>,
+  ) => AsyncGenerator<T>;
+}
+
+/** Writes all matching events; see `UsageStore.export`. */
 export async function exportEvents(
   engine: ClickHouse,
   wanted: ExportQuery,
-  folder: string,
+  place: ExportPlace,
   write: Write,
   { max_sorted, max_file_bytes, readRoom, ...bounds }: ExportOptions,
 ): Promise<void> {
   await paced(bounds, write, (pace) =>
-    exportPaced(engine, wanted, folder, pace, { max_sorted, max_file_bytes, readRoom, ...bounds }),
+    exportPaced(engine, wanted, place, pace, { max_sorted, max_file_bytes, readRoom, ...bounds }),
   );
 }
 
@@ -73,35 +84,40 @@ async function paced(
 async function exportPaced(
   engine: ClickHouse,
   wanted: ExportQuery,
-  folder: string,
+  { folder, readVisible }: ExportPlace,
   write: Write,
   { max_sorted, max_file_bytes, readRoom, ...bounds }: ExportOptions,
 ): Promise<void> {
   const { format, sort } = wanted;
   if (sort !== undefined && (format === "parquet" || sort.sort_by === "usage"))
     await assertSortable(engine, wanted, max_sorted, bounds);
-  if (format !== "parquet") return exportText(engine, { ...wanted, format }, write, bounds);
-  const room = { max_file_bytes, readRoom };
-  await throughFile(folder, room, engine.bytes(parquetSql(wanted), bounds), write);
+  if (format !== "parquet") {
+    const rows = readVisible(wanted, (visible) => engine.stream(textSql(visible), bounds));
+    return exportText(rows, { format, keys: wanted.keys }, write);
+  }
+  const bytes = readVisible(wanted, (visible) => engine.bytes(parquetSql(visible), bounds));
+  await throughFile(folder, { max_file_bytes, readRoom }, bytes, write);
+}
+
+function textSql(wanted: ExportQuery): string {
+  return `SELECT toString(id), subscription_id, timestamp, usage, metadata, created_at FROM ${matchedSql(wanted)}`;
 }
 
 async function exportText(
-  engine: ClickHouse,
-  wanted: ExportQuery & { format: "csv" | "ndjson" },
+  found: AsyncIterable<Row[]>,
+  { format, ...wanted }: { format: "csv" | "ndjson"; keys: ExportQuery["keys"] },
   write: Write,
-  bounds: Bounds,
 ): Promise<void> {
-  const line = LINES[wanted.format];
-  const { header, keyText } = LINE_FORMATS[wanted.format];
+  const line = LINES[format];
+  const { header, keyText } = LINE_FORMATS[format];
   const keys = new Map(Array.from(wanted.keys, ([id, key]) => [id, keyText(key)]));
-  const columns = "toString(id), subscription_id, timestamp, usage, metadata, created_at";
   let lines = header;
   const send = async (): Promise<void> => {
     const bytes = new TextEncoder().encode(lines);
     lines = "";
     await writePieces(bytes, write);
   };
-  for await (const rows of engine.stream(`SELECT ${columns} FROM ${matchedSql(wanted)}`, bounds)) {
+  for await (const rows of found) {
     for (const [i, row] of rows.entries()) {
       if (i % ROWS_A_TURN === ROWS_A_TURN - 1) await nextTurn();
       const key = keys.get(asNumber(row[1]));

@@ -12,17 +12,16 @@ import { filterOf, series } from "./series.ts";
  * A series frame by frame. Each is asked for anew: to keep what was read of one would be to keep all of its groups.
  * `sourceOf` has the events of a filter, of one instant.
  */
-export async function seriesFrames(
+export async function* seriesFrames(
   engine: ClickHouse,
   wanted: SeriesQuery,
   { slice_events, sourceOf }: { slice_events: number; sourceOf: (filter: EventFilter) => Source },
   bounds: Bounds,
-  send: (frame: SeriesFrame) => Promise<void>,
-): Promise<void> {
+): AsyncGenerator<SeriesFrame> {
   const filter = filterOf(wanted);
   for (const { start_ms } of await spansOf(engine, filter, slice_events, bounds)) {
     const result = await series(engine, wanted, sourceOf({ ...filter, start_ms }), bounds);
-    await send({ from_ms: start_ms, result });
+    yield { from_ms: start_ms, result };
   }
 }
 
