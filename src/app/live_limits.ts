@@ -128,8 +128,14 @@ export interface LiveLimits {
   forget(keys: readonly string[]): void;
   /** The units held at an instant, exact. */
   heldAt(now_ms: number, scope: HeldScope): Decimal;
-  /** Whether units of a feature are reserved, whichever process knows it: by the rows, and by the events that are stored. */
-  isReserved(tx: ReadTx, feature_id: number): Promise<boolean>;
+  /** Those reservations of features whose events are stored, but whose rows are there still: the ids. */
+  findSettled(tx: ReadTx, feature_ids: readonly number[]): Promise<ReadonlySet<string>>;
+  /** The first of these features of which a transaction sees units that are reserved, but by the settled ones. */
+  findReserved(
+    tx: ReadTx,
+    feature_ids: readonly number[],
+    settled: ReadonlySet<string>,
+  ): Promise<number | undefined>;
   /** How many holds a company has, ended ones too until they are removed. */
   count(company_id: number): number;
   find(company_id: number, reservation_id: string): Hold | undefined;

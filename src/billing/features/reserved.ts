@@ -1,18 +1,18 @@
 import type { Context } from "../../app/context.ts";
 import { readTx } from "../../app/transaction.ts";
 import { AppError } from "../../core/errors.ts";
+import type { ReadTx } from "../../store/store.ts";
+
+/** Whether units of features are reserved, as a transaction sees it. */
+export type FindReserved = (tx: ReadTx, feature_ids: readonly number[]) => Promise<number | undefined>;
 
 /**
- * The first of these features of which units are reserved. It asks both stores, so ask it before a transaction begins.
- * Decision 0236.
+ * What answers, in a transaction, which is the first of some features of which units are reserved. Which reservations are
+ * settled already the usage store knows, and is asked here, before the transaction. Decision 0236.
  */
-export async function findReserved(
-  ctx: Context,
-  feature_ids: readonly number[],
-): Promise<number | undefined> {
-  const tx = readTx(ctx);
-  for (const id of feature_ids) if (await ctx.limits.isReserved(tx, id)) return id;
-  return undefined;
+export async function reservedOf(ctx: Context, feature_ids: readonly number[]): Promise<FindReserved> {
+  const settled = await ctx.limits.findSettled(readTx(ctx), feature_ids);
+  return (tx, ids) => ctx.limits.findReserved(tx, ids, settled);
 }
 
 /** What is refused while units of a feature are reserved. */

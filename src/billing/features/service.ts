@@ -12,7 +12,7 @@ import { findMeter } from "../meters/queries.ts";
 import { canBeLimited } from "./entitlement_rules.ts";
 import { CreateFeature, Feature, ListFeatures, UpdateFeature } from "./model.ts";
 import * as queries from "./queries.ts";
-import { findReserved, reservedError } from "./reserved.ts";
+import { reservedError, reservedOf } from "./reserved.ts";
 
 /** Lists the company's features by id; whole when no page is asked for. */
 export const listFeatures = operation({
@@ -56,18 +56,17 @@ export const updateFeature = operation({
   permission: "entitlements:write",
   input: UpdateFeature,
   output: Feature,
-  async run(ctx, { id, name, description, kind, meter_id }) {
-    const reserved = await findReserved(ctx, [id]);
+  async run(ctx, { id, name, description, ...given }) {
+    const present = await queries.findFeature(readTx(ctx), id);
+    const changes = present !== undefined && countsOther(present, countingOf(present, given));
+    const findReserved = await reservedOf(ctx, changes ? [id] : []);
     return transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findFeature(tx, id), "Feature", id);
-      const counting = {
-        kind: kind ?? before.kind,
-        meter_id: meter_id === undefined ? before.meter_id : meter_id,
-      };
-      if (counting.kind !== before.kind || counting.meter_id !== before.meter_id) {
+      const counting = countingOf(before, given);
+      if (countsOther(before, counting)) {
         const action = `Cannot change the kind or the meter of feature ${id}`;
         await refuseNamed(tx, before, action);
-        if (reserved !== undefined) throw reservedError(reserved, action);
+        if ((await findReserved(tx, [id])) !== undefined) throw reservedError(id, action);
         await checkMeter(tx, counting);
       }
       const fields = { name, description: description ?? before.description, ...counting };
@@ -77,6 +76,17 @@ export const updateFeature = operation({
     });
   },
 });
+
+/** What a feature counts by. */
+type FeatureCounting = Pick<Feature, "kind" | "meter_id">;
+
+/** What a feature will count by once a request is merged into it. */
+function countingOf(before: Feature, { kind, meter_id }: Partial<FeatureCounting>): FeatureCounting {
+  return { kind: kind ?? before.kind, meter_id: meter_id === undefined ? before.meter_id : meter_id };
+}
+
+const countsOther = (before: FeatureCounting, after: FeatureCounting): boolean =>
+  after.kind !== before.kind || after.meter_id !== before.meter_id;
 
 /**
  * Deletes a feature. Errors: not_found, conflict while a billing model, an add-on or a subscription has an entitlement to
@@ -109,7 +119,7 @@ async function deleteUnreserved(tx: Tx, id: number): Promise<void> {
 }
 
 /** Errors: invalid for a meter that there is not, or whose total can't be limited. */
-async function checkMeter(tx: ReadTx, { kind, meter_id }: Pick<Feature, "kind" | "meter_id">): Promise<void> {
+async function checkMeter(tx: ReadTx, { kind, meter_id }: FeatureCounting): Promise<void> {
   if (meter_id === null) return;
   if (kind !== "limit")
     throw invalid("/meter_id", `must be left out: a feature of kind ${kind} counts nothing`);

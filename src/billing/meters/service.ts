@@ -17,7 +17,7 @@ import { listModelsEntitling, listModelsNaming, shownModel } from "../billing_mo
 import { canBeLimited } from "../features/entitlement_rules.ts";
 import { findAlertNaming } from "../features/alert_queries.ts";
 import { findEntitledSubscription, listFeaturesOf } from "../features/queries.ts";
-import { findReserved, reservedError } from "../features/reserved.ts";
+import { reservedError, reservedOf } from "../features/reserved.ts";
 import { isModelUsed } from "../billing_model_changes/model_use.ts";
 import { LIMITS } from "../limits.ts";
 import { findSimulationNaming } from "../simulations/queries.ts";
@@ -74,17 +74,17 @@ export const updateMeter = operation({
   input: UpdateMeter,
   output: Meter,
   async run(ctx, { id, code, name, description, ...input }) {
-    const features = await listFeaturesOf(readTx(ctx), id);
-    const reserved = await findReserved(
-      ctx,
-      features.map((feature) => feature.id),
-    );
+    const merge = (before: Meter): Counting =>
+      mergeCounting(before, code ?? before.code, { aggregation: before.aggregation, ...input });
+    const present = await queries.findMeter(readTx(ctx), id);
+    const changes = present !== undefined && countsOther(present, merge(present));
+    const findReserved = await reservedOf(ctx, changes ? await listFeatureIds(readTx(ctx), id) : []);
     return transaction(ctx, async (tx) => {
       const before = orNotFound(await queries.findMeter(tx, id), "Meter", id);
-      const { aggregation } = before;
-      const counting = mergeCounting(before, code ?? before.code, { aggregation, ...input });
-      if (!isDeepStrictEqual({ ...before, ...counting }, before)) {
+      const counting = merge(before);
+      if (countsOther(before, counting)) {
         await refuseUsed(tx, id);
+        const reserved = await findReserved(tx, await listFeatureIds(tx, id));
         if (reserved !== undefined) throw reservedError(reserved, `Cannot change what meter ${id} counts`);
         await refuseSimulated(tx, id);
       }
@@ -100,6 +100,13 @@ export const updateMeter = operation({
     });
   },
 });
+
+const countsOther = (before: Meter, after: Counting): boolean =>
+  !isDeepStrictEqual({ ...before, ...after }, before);
+
+async function listFeatureIds(tx: ReadTx, meter_id: number): Promise<number[]> {
+  return (await listFeaturesOf(tx, meter_id)).map(({ id }) => id);
+}
 
 /**
  * Deletes a meter. Errors: not_found, conflict while a billing model, an add-on, a feature, an alert or a simulation that

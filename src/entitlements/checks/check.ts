@@ -28,6 +28,8 @@ type CheckContext = Pick<Context, "limits" | "usage" | "actor" | "now" | "store"
 export interface Question {
   readonly subscription: EntitledSubscription;
   readonly feature: Feature;
+  /** What the feature counts by; null: all usage. */
+  readonly meter: Meter | null;
   readonly units: Decimal;
   readonly group: Readonly<Record<string, string>>;
   readonly zones: ZoneTimeline;
@@ -66,7 +68,7 @@ export async function readQuestion(ctx: CheckContext, input: CheckUsage): Promis
   const missing = limits.find(({ entitlement: { per } }) => per !== null && valueIn(group, per) === null);
   if (missing) throw invalid("/group", `must name ${missing.entitlement.per}: a limit is per value of it`);
   const refused = refusalOf(subscription, granted.length > 0, ctx.now);
-  return { subscription, feature, units, group, zones, limits, spend_limits, refused };
+  return { subscription, feature, meter, units, group, zones, limits, spend_limits, refused };
 }
 
 /** Decides by the totals and holds of this turn of the loop, and calls `then` in the same turn. */

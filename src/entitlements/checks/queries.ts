@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { and, eq, exists, sql } from "drizzle-orm";
 import type { PgColumn, PgTable } from "drizzle-orm/pg-core";
 import { billingModelTable } from "../../billing/billing_models/tables.ts";
@@ -9,7 +10,7 @@ import { subscriptionAddOnTable } from "../../billing/subscription_add_ons/table
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
 import { keptSelect } from "../../store/kept_select.ts";
 import { columnsOf } from "../../store/list_rows.ts";
-import type { ReadTx, Reads } from "../../store/store.ts";
+import type { ReadTx, Reads, Tx } from "../../store/store.ts";
 import { type EntitledSubscription, entitledColumns } from "../grants/queries.ts";
 import { spendLimitTable } from "../spend_limits/tables.ts";
 
@@ -71,4 +72,28 @@ export async function findNamed(
     feature: row.feature.id === null ? undefined : row.feature,
     meter: row.meter.id === null ? null : row.meter,
   };
+}
+
+const selectFeature = keptSelect((q) => {
+  const features = q.use(featureTable);
+  const meters = q.use(meterTable);
+  return {
+    table: features,
+    columns: { feature: columnsOf(features, Feature), meter: columnsOf(meters, Meter) },
+    left_joins: [[meters, eq(meters.id, features.meter_id)]],
+    where: and(
+      eq(features.company_id, sql.placeholder("company_id")),
+      eq(features.id, sql.placeholder("feature_id")),
+    ),
+  };
+});
+
+/** Whether a feature and its meter are still as they were read: in a transaction, until it is committed. */
+export async function isUnchanged(
+  { q, scope: { company_id } }: Tx,
+  { feature, meter }: { feature: Feature; meter: Meter | null },
+): Promise<boolean> {
+  const [row] = await selectFeature(q, { company_id, feature_id: feature.id });
+  if (row === undefined) return false;
+  return isDeepStrictEqual([row.feature, row.meter.id === null ? null : row.meter], [feature, meter]);
 }

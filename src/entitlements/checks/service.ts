@@ -1,3 +1,5 @@
+import type { Context } from "../../app/context.ts";
+import type { Hold } from "../../app/live_limits.ts";
 import { call, operation } from "../../app/operation.ts";
 import { transaction } from "../../app/transaction.ts";
 import { Nothing } from "../../core/schema.ts";
@@ -5,10 +7,12 @@ import { scopeOf } from "../../core/access.ts";
 import { AppError, notFound } from "../../core/errors.ts";
 import { sum } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
+import type { Tx } from "../../store/store.ts";
 import { LIMITS } from "../limits.ts";
 import { deleteReservations, insertReservation, listEnded } from "../reservations/queries.ts";
-import { answer, readQuestion, toAnswer } from "./check.ts";
+import { answer, type Question, readQuestion, toAnswer } from "./check.ts";
 import { CheckedUsage, CheckUsage, FreeReservation } from "./model.ts";
+import { isUnchanged } from "./queries.ts";
 
 /**
  * Whether a subscription may use so much more of a feature, by all usage answered before. With `reserve_s` what is allowed
@@ -35,42 +39,68 @@ export const reserveUsage = operation({
   input: CheckUsage,
   output: CheckedUsage,
   async run(ctx, input) {
-    const { company_id } = scopeOf(ctx.actor);
-    const question = await readQuestion(ctx, input);
-    if (ctx.limits.count(company_id) >= LIMITS.reservations)
-      throw new AppError("rate_limited", `Cannot reserve: there are ${LIMITS.reservations} reservations`, {
-        retry_after_s: 1,
-      });
-    const expires = ctx.now.add({ seconds: input.reserve_s ?? 0 });
-    const { subscription, feature, units, group } = question;
-    const hold = {
-      company_id,
-      reservation_id: Bun.randomUUIDv7(),
-      subscription_id: subscription.id,
-      feature_id: feature.id,
-      units,
-      group,
-      expires_ms: expires.epochMilliseconds,
-    };
-    const decision = await answer(ctx, question, (decided) => {
-      if (decided.allowed) ctx.limits.add(hold);
-      return decided;
-    });
-    if (!decision.allowed) return toAnswer(decision);
-    try {
-      await transaction(ctx, (tx) => insertReservation(tx, hold));
-    } catch (error) {
-      ctx.limits.remove(company_id, hold.reservation_id);
-      throw error;
+    for (let tries = 1; tries <= TRIES; tries++) {
+      const reserved = await reserve(ctx, input);
+      if (reserved !== null) return reserved;
     }
-    const { shown } = decision;
-    const held = shown && { ...shown, reserved: sum([shown.reserved, units]) };
-    return toAnswer(
-      { ...decision, shown: held },
-      { id: hold.reservation_id, units, expires_at: iso(expires) },
-    );
+    throw new AppError("unavailable", "Cannot reserve: the feature or its meter changes all the time", {
+      retry_after_s: 1,
+    });
   },
 });
+
+/** How often a feature or its meter may change between a decision and its reservation. */
+const TRIES = 5;
+
+/** Null: the feature or its meter was changed meanwhile, so that the units may be of another thing. */
+async function reserve(ctx: Context, input: CheckUsage): Promise<CheckedUsage | null> {
+  const { company_id } = scopeOf(ctx.actor);
+  const question = await readQuestion(ctx, input);
+  if (ctx.limits.count(company_id) >= LIMITS.reservations)
+    throw new AppError("rate_limited", `Cannot reserve: there are ${LIMITS.reservations} reservations`, {
+      retry_after_s: 1,
+    });
+  const expires = ctx.now.add({ seconds: input.reserve_s ?? 0 });
+  const { subscription, feature, units, group } = question;
+  const hold = {
+    company_id,
+    reservation_id: Bun.randomUUIDv7(),
+    subscription_id: subscription.id,
+    feature_id: feature.id,
+    units,
+    group,
+    expires_ms: expires.epochMilliseconds,
+  };
+  const decision = await answer(ctx, question, (decided) => {
+    if (decided.allowed) ctx.limits.add(hold);
+    return decided;
+  });
+  if (!decision.allowed) return toAnswer(decision);
+  let is_held = false;
+  try {
+    is_held = await transaction(ctx, (tx) => insertUnchanged(tx, hold, question));
+  } finally {
+    if (!is_held) ctx.limits.remove(company_id, hold.reservation_id);
+  }
+  if (!is_held) return null;
+  const { shown } = decision;
+  const held = shown && { ...shown, reserved: sum([shown.reserved, units]) };
+  return toAnswer({ ...decision, shown: held }, { id: hold.reservation_id, units, expires_at: iso(expires) });
+}
+
+/**
+ * Inserts a reservation if its feature counts what it did when that was decided. A change of the feature looks for
+ * reservations in its own transaction: of the two, one sees the other. Returns whether it did.
+ */
+export async function insertUnchanged(
+  tx: Tx,
+  hold: Hold,
+  asked: Pick<Question, "feature" | "meter">,
+): Promise<boolean> {
+  if (!(await isUnchanged(tx, asked))) return false;
+  await insertReservation(tx, hold);
+  return true;
+}
 
 /** Frees what a reservation holds. Errors: not_found where there is none: it was settled, has ended, or never was. */
 export const freeReservation = operation({

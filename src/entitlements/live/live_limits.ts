@@ -137,12 +137,18 @@ export class ProcessLimits implements LiveLimits {
     return this.#holds.heldAt(now_ms, scope);
   }
 
-  /** Rows of settled ones are deleted a little later, so that their events are looked for. */
-  async isReserved(tx: ReadTx, feature_id: number): Promise<boolean> {
-    const reservations = await listRunning(tx, feature_id);
-    if (reservations.length === 0) return false;
-    const settled = await this.#findSettled(tx.scope.company_id, reservations);
-    return settled.size < reservations.length;
+  async findSettled(tx: ReadTx, feature_ids: readonly number[]): Promise<Set<string>> {
+    const reservations = await listRunning(tx, feature_ids);
+    return reservations.length === 0 ? new Set() : this.#findSettled(tx.scope.company_id, reservations);
+  }
+
+  async findReserved(
+    tx: ReadTx,
+    feature_ids: readonly number[],
+    settled: ReadonlySet<string>,
+  ): Promise<number | undefined> {
+    const reservations = await listRunning(tx, feature_ids);
+    return reservations.find(({ reservation_id }) => !settled.has(reservation_id))?.feature_id;
   }
 
   count(company_id: number): number {

@@ -1,7 +1,7 @@
 import { and, eq, gt, lte, sql } from "drizzle-orm";
 import type { Hold } from "../../app/live_limits.ts";
 import { instant, iso } from "../../core/time.ts";
-import { filterOnly, textIn } from "../../store/expressions.ts";
+import { filterOnly, idIn, textIn } from "../../store/expressions.ts";
 import { insertRows } from "../../store/insert_rows.ts";
 import { selectRows } from "../../store/select_rows.ts";
 import type { Queries, ReadTx, Reads, Tx } from "../../store/store.ts";
@@ -25,15 +25,21 @@ export async function listReservations(q: Reads): Promise<Hold[]> {
   }));
 }
 
-/** Those of a feature's reservations that have not ended; the rows of settled ones may be there still. */
+/** Those of features' reservations that have not ended; the rows of settled ones may be there still. */
 export async function listRunning(
   { q, scope, now }: ReadTx,
-  feature_id: number,
-): Promise<Pick<Hold, "reservation_id" | "subscription_id">[]> {
+  feature_ids: readonly number[],
+): Promise<Pick<Hold, "reservation_id" | "subscription_id" | "feature_id">[]> {
+  if (feature_ids.length === 0) return [];
   const t = q.use(reservationTable);
+  const { reservation_id, subscription_id, feature_id } = t;
   return await selectRows(q, t, {
-    columns: { reservation_id: t.reservation_id, subscription_id: t.subscription_id },
-    where: and(eq(t.company_id, scope.company_id), eq(t.feature_id, feature_id), gt(t.expires_at, iso(now))),
+    columns: { reservation_id, subscription_id, feature_id },
+    where: and(
+      eq(t.company_id, scope.company_id),
+      idIn(t.feature_id, feature_ids),
+      gt(t.expires_at, iso(now)),
+    ),
   });
 }
 

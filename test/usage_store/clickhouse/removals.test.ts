@@ -94,7 +94,11 @@ describe.skipIf(reason !== null)("questions in the middle of a removal", () => {
     const path = join(folder, "taken.parquet");
     await Bun.write(path, file);
     const text = file.toString();
-    const read = { csv: () => readCsv(text), ndjson: () => readNdjson(text), parquet: () => readParquet(path) };
+    const read = {
+      csv: () => readCsv(text),
+      ndjson: () => readNdjson(text),
+      parquet: () => readParquet(path),
+    };
     expect(await read[format]()).toHaveLength(10);
   });
 
@@ -132,7 +136,9 @@ describe.skipIf(reason !== null)("questions in the middle of a removal", () => {
       return answer;
     });
     const store = await open(between.url, true);
-    const events = Array.from({ length: 40 }, (_, i) => modelEvent({ timestamp: SINCE_MS - (i + 1) * HOUR_MS }));
+    const events = Array.from({ length: 40 }, (_, i) =>
+      modelEvent({ timestamp: SINCE_MS - (i + 1) * HOUR_MS }),
+    );
     await store.append(COMPANY, events, NOW_MS);
     await store.closeBefore(COMPANY, SINCE_MS);
     const count = async () =>
