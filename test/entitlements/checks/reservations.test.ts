@@ -210,7 +210,7 @@ describe("reservations", () => {
     group: {},
     expires_ms: limits.clock.now().epochMilliseconds + 60_000,
   });
-  const tx = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
+  const inTx = <T>(work: (tx: Tx) => Promise<T>): Promise<T> =>
     limits.service.deps.store.tx((q) =>
       work({ q, now: limits.clock.now(), scope: { company_id: company.company_id } }),
     );
@@ -227,14 +227,14 @@ describe("reservations", () => {
       [`/meters/${meter_id}`, { aggregation: "count" }],
     ] as const) {
       const settled = holdOf(feature.id, id);
-      await tx((given) => insertReservation(given, settled));
+      await inTx((given) => insertReservation(given, settled));
       await company.send(external, { id: settled.reservation_id, usage: 1 });
       const made = holdOf(feature.id, id);
       const { usage } = limits.service.deps;
       const findStored = usage.findStored.bind(usage);
       using asked = spyOn(usage, "findStored").mockImplementation(async (...given) => {
         const stored = await findStored(...given);
-        await tx((now) => insertReservation(now, made));
+        await inTx((now) => insertReservation(now, made));
         return stored;
       });
       expect((await api("PUT", path, { name: "Named" })).status).toBe(200);
@@ -242,7 +242,7 @@ describe("reservations", () => {
       const { status, body } = await api("PUT", path, { name: "Raced", ...change });
       expect([path, status, body.error]).toEqual([path, 409, expect.stringContaining("are reserved")]);
       asked.mockRestore();
-      await tx(({ q }) => deleteReservations(q, company.company_id, [made.reservation_id]));
+      await inTx(({ q }) => deleteReservations(q, company.company_id, [made.reservation_id]));
     }
   });
 
@@ -262,10 +262,10 @@ describe("reservations", () => {
           : () => api("PUT", `/meters/${meter_id}`, { name: "Once", aggregation: "count" });
       const [{ status }, is_held] = await Promise.all([
         change(),
-        tx((held) => insertUnchanged(held, hold, asked)),
+        inTx((held) => insertUnchanged(held, hold, asked)),
       ]);
       expect([status, is_held]).toEqual(is_held ? [409, true] : [200, false]);
-      await tx(({ q }) => deleteReservations(q, company.company_id, [hold.reservation_id]));
+      await inTx(({ q }) => deleteReservations(q, company.company_id, [hold.reservation_id]));
     }
   });
 
@@ -288,7 +288,7 @@ describe("reservations", () => {
     const { status, body } = await company.check(external, asked);
     expect([status, body.details?.[0].path]).toEqual([422, "/reserve_s"]);
     expect(changed).toHaveBeenCalled();
-    const made = await tx((given) => listRunning(given, [feature.id]));
+    const made = await inTx((given) => listRunning(given, [feature.id]));
     expect(made).toEqual([]);
   });
 
