@@ -1,7 +1,7 @@
-import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, spyOn, test } from "bun:test";
 import postgres from "postgres";
 import { countInstances } from "../../src/app/instances.ts";
-import { openLog } from "../../src/core/log.ts";
+import { type Log, openLog } from "../../src/core/log.ts";
 import { InstanceRegistry, sessionNameOf } from "../../src/server/instances/registry.ts";
 import { CONSTRAINTS } from "../../src/server/schema.ts";
 import { withTimeout } from "../../src/core/time.ts";
@@ -28,9 +28,9 @@ describe.skipIf(TEST_STORE !== "postgres")("instances on one database", () => {
     await Promise.all([store.close(), admin.end()]);
   });
 
-  async function begin(port: number): Promise<InstanceRegistry> {
+  async function begin(port: number, log: Log = openLog("silent")): Promise<InstanceRegistry> {
     const place = { id: crypto.randomUUID(), url: `http://127.0.0.1:${port}` };
-    const instance = new InstanceRegistry(place, { store, log: openLog("silent") });
+    const instance = new InstanceRegistry(place, { store, log });
     begun.push(instance);
     await instance.begin();
     return instance;
@@ -82,9 +82,11 @@ describe.skipIf(TEST_STORE !== "postgres")("instances on one database", () => {
     await hanging.close();
   });
 
-  test("say that they live every few seconds", async () => {
-    const first = await begin(3001);
-    await begin(3002);
+  test("say that they live every few seconds, and warn of no one that ended in order", async () => {
+    const log = openLog("silent");
+    const told = { info: spyOn(log, "info"), warn: spyOn(log, "warn") };
+    const first = await begin(3001, log);
+    const second = await begin(3002);
     const seen = async () => {
       const [row] = await admin`SELECT seen_at::text AS at FROM instances WHERE id = ${first.id}`;
       return String(row?.at);
@@ -93,5 +95,17 @@ describe.skipIf(TEST_STORE !== "postgres")("instances on one database", () => {
     while ((await seen()) === before) await Bun.sleep(200);
     while (first.others.length === 0) await Bun.sleep(200);
     expect(urlsSeenBy(first)).toEqual(["3002"]);
+    await second.end();
+    const died = crypto.randomUUID();
+    const died_url = "http://127.0.0.1:3003";
+    await admin`
+      INSERT INTO instances (id, url, version, started_at, seen_at)
+      VALUES (${died}, ${died_url}, '0', now(), clock_timestamp() - interval '5 seconds')`;
+    while (!urlsSeenBy(first).includes("3003")) await Bun.sleep(200);
+    while (first.others.length > 0) await Bun.sleep(200);
+    const stopped = { instance_id: second.id, url: "http://127.0.0.1:3002" };
+    expect(told.info).toHaveBeenCalledWith(expect.objectContaining(stopped), "instances: one has stopped");
+    const lost = { instance_id: died, url: died_url, version: "0" };
+    expect(told.warn.mock.calls).toEqual([[lost, "instances: one lives no more"]]);
   });
 });

@@ -98,18 +98,23 @@ export class InstanceRegistry implements Instances {
     // Two steps: in one, every instance would read what the others write, and they would undo one another.
     await store.tx((q) => saveSeen(q, { id, url, version: VERSION.version }));
     const seen = await listOthers(store.read, id);
-    this.#note(seen.filter(({ silent_ms }) => silent_ms < LIMITS.instance_dead_ms));
+    this.#note(seen);
     await this.#endHung(seen.filter(({ silent_ms }) => silent_ms >= LIMITS.instance_hung_ms));
   }
 
-  #note(living: readonly SeenInstance[]): void {
+  #note(seen: readonly SeenInstance[]): void {
     const { log } = this.#deps;
+    const living = seen.filter(({ silent_ms }) => silent_ms < LIMITS.instance_dead_ms);
     const known = new Set(this.#others.map(({ id }) => id));
     const found = new Set(living.map(({ id }) => id));
     for (const { id: instance_id, url, version } of living)
       if (!known.has(instance_id)) log.info({ instance_id, url, version }, "instances: another one lives");
-    for (const { id: instance_id, url, version } of this.#others)
-      if (!found.has(instance_id)) log.warn({ instance_id, url, version }, "instances: one lives no more");
+    // One that stops in order takes its row away.
+    const silent = new Set(seen.map(({ id }) => id)).difference(found);
+    for (const { id: instance_id, url, version } of this.#others) {
+      if (silent.has(instance_id)) log.warn({ instance_id, url, version }, "instances: one lives no more");
+      else if (!found.has(instance_id)) log.info({ instance_id, url, version }, "instances: one has stopped");
+    }
     this.#others = living.map(({ id, url, version }) => ({ id, url, version }));
   }
 
