@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { type Api, PASSWORD, useService } from "../support/harness.ts";
 import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
+import { creditModel } from "../support/console/credit_model.ts";
 import { CLIENT_EMAIL, type Samples, seedCompany } from "../support/console/seed.ts";
 import { expectNoTrouble, settle } from "../support/console/walk.ts";
 import { addWebhook, openReceiver } from "../support/webhook_receiver.ts";
@@ -155,11 +156,7 @@ describeInBrowser("flows", () => {
         graduated: { billing_type_id: 3, usage_tiers: TIERS },
         volume: { billing_type_id: 4, usage_tiers: TIERS },
         package: { billing_type_id: 5, price: "7.77", package_size: "100" },
-        credit: {
-          billing_type_id: 6,
-          price: "20",
-          credit_plan: { monthly_credits: 1000, credit_consumption: "per_unit", overage_rate: "0.03" },
-        },
+        credit: creditModel("Billed credit", "20", 1_000),
       },
       units,
     );
@@ -177,17 +174,9 @@ describeInBrowser("flows", () => {
   });
 
   test("what an upgrade shows is what it writes: credits, and the bill", async () => {
-    const plan = (name: string, price: string, monthly_credits: number) =>
-      service.api("POST", "/billing-models", {
-        billing_type_id: 6,
-        name,
-        price,
-        currency: "MYR",
-        description: "",
-        credit_plan: { monthly_credits, credit_consumption: "per_unit", overage_rate: "0.03" },
-      });
-    const { id: small } = (await plan("Small credits", "20", 1_000)).body.data;
-    await plan("Large credits", "50", 4_000);
+    const add = (model: object) => service.api("POST", "/billing-models", model);
+    const { id: small } = (await add(creditModel("Small credits", "20", 1_000))).body.data;
+    await add(creditModel("Large credits", "50", 4_000));
     const { id } = await subscribe("upgraded", small);
     const { page, troubles } = await browser.openAs(service.admin_email, `/console/subscriptions/${id}`);
     await page.getByRole("button", { name: "Change plan" }).click();

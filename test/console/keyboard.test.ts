@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { addDraft, addProgram, lead, openLoans } from "../loans/applications/fixtures.ts";
 import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
+import { creditModel } from "../support/console/credit_model.ts";
 import { keysOf } from "../support/console/keys.ts";
 import { expectNoTrouble, settle } from "../support/console/walk.ts";
 import { PASSWORD, TestClock, useService } from "../support/harness.ts";
@@ -30,17 +31,8 @@ describeInBrowser("by keyboard alone", () => {
       (await tenant.api("POST", path, body)).body.data.id;
     const client_id = await make("/clients", { name: "Acme" });
     const product_id = await make("/products", { name: "Completions" });
-    const plan = (name: string, price: string, monthly_credits: number) =>
-      make("/billing-models", {
-        billing_type_id: 6,
-        name,
-        price,
-        currency: "MYR",
-        description: "",
-        credit_plan: { monthly_credits, credit_consumption: "per_unit", overage_rate: "0.03" },
-      });
-    const small = await plan("Small", "20", 1_000);
-    const large = await plan("Large", "50", 4_000);
+    const small = await make("/billing-models", creditModel("Small", "20", 1_000));
+    const large = await make("/billing-models", creditModel("Large", "50", 4_000));
     const self_service = { upgrade: true, plans: [small, large] };
     const company = { name: "Cloud", timezone: "Asia/Kuala_Lumpur", currency: "MYR", self_service };
     expect((await tenant.api("PUT", "/company", company)).status).toBe(200);

@@ -249,6 +249,26 @@ describeInBrowser("charts", () => {
   });
 });
 
+describeInBrowser("rankings", () => {
+  test("compare what is in one currency, and have the width of a phone", async () => {
+    await inKit(async (page) => {
+      const table = page.getByRole("table", { name: "Top clients" });
+      const widths = async () => {
+        const bars = await table.locator(".bar").all();
+        const boxes = await Promise.all(bars.map((bar) => bar.boundingBox()));
+        return boxes.map((box) => box?.width ?? 0);
+      };
+      const [acme = 0, globex = 0, initech = 0, umbrella = 0] = await widths();
+      expect(globex / acme).toBeCloseTo(0.5, 1);
+      expect(initech / acme).toBeCloseTo(0.1, 1);
+      expect(umbrella).toBeCloseTo(acme, 0);
+      await page.setViewportSize({ width: 390, height: 844 });
+      const [longest = 0] = await widths();
+      expect(longest).toBeCloseTo((await table.boundingBox())?.width ?? 0, 0);
+    });
+  });
+});
+
 describeInBrowser("what takes long, and what goes wrong", () => {
   test("work that goes on is in the header until it is over", async () => {
     await inKit(async (page) => {

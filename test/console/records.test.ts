@@ -57,6 +57,33 @@ describeInBrowser("lists", () => {
     await page.close();
   });
 
+  test("of customers in Set-up lead to each one's mandates, and the navigation stays at theirs", async () => {
+    const { page, troubles } = await browser.openAs(service.admin_email, "/console/debits/settings");
+    const here = page.getByRole("navigation", { name: "Main" }).locator("[aria-current]");
+    await here.getByText("Mandates").waitFor();
+    await page.getByLabel("Name or email").fill("nobody");
+    await page.getByRole("heading", { name: "None match" }).waitFor();
+    await page.getByLabel("Name or email").fill("ahmad@");
+    await page.getByRole("link", { name: "Ahmad bin Ali" }).click();
+    await page.getByRole("heading", { name: "Mandates of one customer" }).waitFor();
+    await page
+      .getByRole("table", { name: "Mandates" })
+      .getByRole("link", { name: "Ahmad bin Ali" })
+      .waitFor();
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+
+  test("break addresses between their parts", async () => {
+    const { page, troubles } = await browser.openAs(service.admin_email, "/console/developers/webhooks");
+    const address = page.getByRole("link", { name: "https://example.com/hook" });
+    await address.waitFor();
+    const parts = await address.evaluate((link) => link.innerHTML);
+    expect(parts).toContain("https://<wbr>example.<wbr>com/<wbr>hook");
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+
   test("ask for the names of all that they show at once", async () => {
     const client_ids = await Promise.all(
       ["Ann", "Ben"].map(async (name) => {

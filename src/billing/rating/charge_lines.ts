@@ -2,6 +2,7 @@ import {
   atLeastZero,
   compare,
   type Decimal,
+  groupDigits,
   isZero,
   multiply,
   roundMoney,
@@ -188,9 +189,10 @@ export function commitmentLine(
   const facts = { kind, amount, ...(commitment_interval === undefined ? {} : { commitment_interval }) };
   if (kind === "commitment_cap") {
     const of_year = commitment_interval === undefined ? "" : " of the year";
-    return billLine(stretch, { ...facts, description: `usage and charges${of_year} capped at ${maximum}` });
+    const description = `usage and charges${of_year} capped at ${groupDigits(maximum ?? "0")}`;
+    return billLine(stretch, { ...facts, description });
   }
   const yearly = commitment_interval === undefined ? "" : "yearly ";
-  const description = `${yearly}commitment of ${minimum}`;
+  const description = `${yearly}commitment of ${groupDigits(minimum ?? "0")}`;
   return billLine(stretch, { ...facts, description, proration: stretch.proration });
 }

@@ -2,6 +2,7 @@ import {
   atLeastZero,
   compare,
   type Decimal,
+  groupDigits,
   isZero,
   multiply,
   roundMoney,
@@ -48,7 +49,8 @@ interface Charges {
 }
 
 const named = ({ id, billing_type }: PriceTerms) => `billing model ${id}: ${billing_type}`;
-const free = ({ free_units }: PriceTerms) => (isZero(free_units) ? "" : `, ${free_units} units free`);
+const free = ({ free_units }: PriceTerms) =>
+  isZero(free_units) ? "" : `, ${groupDigits(free_units)} units free`;
 const noCharges = () => "0";
 
 const CHARGES: Readonly<Record<BillingType, Charges>> = {
@@ -64,7 +66,7 @@ const CHARGES: Readonly<Record<BillingType, Charges>> = {
   volume: { usage: UNIT_CHARGES.volume, terms: () => "usage, volume tiers" },
   package: {
     usage: UNIT_CHARGES.package,
-    terms: (model) => `usage in packages of ${model.package_size}${free(model)}`,
+    terms: (model) => `usage in packages of ${groupDigits(model.package_size ?? "1")}${free(model)}`,
   },
   credit: { usage: noCharges, terms: () => "usage, paid with credits" },
 };
@@ -112,7 +114,11 @@ function capLine(segment: Segment, charged: Decimal): BillLine | null {
   if (maximum_charge === null) return null;
   const amount = roundMoney(subtract(roundMoney(maximum_charge, currency), charged), currency);
   if (compare(amount, "0") >= 0) return null;
-  return billLine(segment, { kind: "maximum_cap", description: `usage capped at ${maximum_charge}`, amount });
+  return billLine(segment, {
+    kind: "maximum_cap",
+    description: `usage capped at ${groupDigits(maximum_charge)}`,
+    amount,
+  });
 }
 
 /** minimum_charge, by the segment's days, less what usage is charged after the cap. */
@@ -122,7 +128,7 @@ function trueUpLine(segment: Segment, charged: Decimal): BillLine | null {
   const minimum = prorated(model.minimum_charge, proration, model.currency);
   const amount = roundMoney(subtract(minimum, charged), model.currency);
   if (compare(amount, "0") <= 0) return null;
-  const description = `minimum usage charge ${model.minimum_charge}`;
+  const description = `minimum usage charge ${groupDigits(model.minimum_charge)}`;
   return billLine(segment, { kind: "minimum_true_up", description, amount, proration });
 }
 

@@ -1,9 +1,10 @@
 import { useLocation } from "preact-iso";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { isOutdated } from "../api/build.ts";
 import { Button, IconButton } from "../ui/button.tsx";
 import { Icon } from "../ui/icon.tsx";
 import { Menu, MenuItem } from "../ui/menu.tsx";
+import { ROLE_NAMES } from "../ui/names.ts";
 import { Toasts } from "../ui/toast.tsx";
 import { DemoBanner } from "./demo.tsx";
 import { BASE, firstPath, navigation } from "./find_page.ts";
@@ -69,16 +70,25 @@ function NavigationGroup({ title, path }: { title: string; path: string }) {
 
 const isWithin = (path: string, href: string) => path === href || path.startsWith(`${href}/`);
 
-/** The page of the navigation that an address belongs to: the nearest above it. */
+/** The page of the navigation that an address belongs to: the nearest above it, or else the one whose tab it is. */
 function hereOf(path: string): Page | undefined {
-  const above = navigation().filter((page) => isWithin(path, `${BASE}${page.path}`));
-  return above.toSorted((a, b) => a.path.length - b.path.length).at(-1);
+  const pages = navigation();
+  const above = pages.filter((page) => isWithin(path, `${BASE}${page.path}`));
+  const nearest = above.toSorted((a, b) => a.path.length - b.path.length).at(-1);
+  const [, , first = ""] = path.split("/");
+  return nearest ?? pages.find((page) => first !== "" && page.path.startsWith(`/${first}/`));
 }
 
 function NavigationLink({ page, path, is_here }: { page: Page; path: string; is_here: boolean }) {
   const href = `${BASE}${page.path}`;
+  const link = useRef<HTMLAnchorElement>(null);
+  // Of a navigation that is longer than the window, the part that one is in is shown.
+  useEffect(() => {
+    if (is_here) link.current?.scrollIntoView({ block: "nearest" });
+  }, [is_here]);
   return (
     <a
+      ref={link}
       href={href}
       {...(is_here && { "aria-current": path === href ? ("page" as const) : ("true" as const) })}
     >
@@ -126,7 +136,7 @@ function UserMenu() {
     <Menu label={`Account of ${me.value?.email ?? ""}`} icon="user">
       <div class="menu-note">
         <strong>{me.value?.name ?? me.value?.email}</strong>
-        <div class="soft">{me.value?.role.replace("_", " ")}</div>
+        <div class="soft">{me.value && ROLE_NAMES[me.value.role]}</div>
       </div>
       <MenuItem href={`${BASE}/account`}>My account</MenuItem>
       <MenuItem href="/docs">API documentation</MenuItem>

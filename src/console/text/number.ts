@@ -1,9 +1,15 @@
 const whole = new Intl.NumberFormat(undefined, { maximumFractionDigits: 20 });
 const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const percent = new Intl.NumberFormat(undefined, {
+const signedPercent = new Intl.NumberFormat(undefined, {
   style: "percent",
   maximumFractionDigits: 1,
   signDisplay: "exceptZero",
+});
+
+const percents = new Intl.NumberFormat(undefined, {
+  style: "unit",
+  unit: "percent",
+  maximumFractionDigits: 20,
 });
 
 type Numeric = Parameters<typeof whole.format>[0];
@@ -20,8 +26,11 @@ export const shortNumber = (value: string | number): string =>
 
 /** A change from one figure to another, such as +12.5%; undefined where there was nothing before. */
 export function change(now: number, before: number): string | undefined {
-  return before === 0 ? undefined : percent.format((now - before) / Math.abs(before));
+  return before === 0 ? undefined : signedPercent.format((now - before) / Math.abs(before));
 }
+
+/** A number of hundredths: "12.5%". */
+export const percent = (value: string | number): string => percents.format(numeric(value));
 
 /** "1 event", "2 events". */
 export const count = (of: number, one: string, many = `${one}s`): string =>

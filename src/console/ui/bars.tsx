@@ -6,21 +6,24 @@ export interface Bar {
   name: ComponentChildren;
   /** For its length only. */
   size: number;
+  /** Lengths compare with those of the same scale, such as a currency. */
+  scale?: string;
   /** What is shown, as the service said it. */
   value: ComponentChildren;
 }
 
 /** A ranking: names, bars and values. */
 export function Bars({ label, of }: { label: string; of: readonly Bar[] }) {
-  const largest = Math.max(...of.map(({ size }) => Math.abs(size)), 0);
+  const largest = new Map<string | undefined, number>();
+  for (const { size, scale } of of) largest.set(scale, Math.max(largest.get(scale) ?? 0, Math.abs(size)));
   return (
     <table class="bars" aria-label={label}>
       <tbody>
-        {of.map(({ key, name, size, value }) => (
+        {of.map(({ key, name, size, scale, value }) => (
           <tr key={key}>
             <th scope="row">{name}</th>
             <td aria-hidden="true">
-              <Length share={largest === 0 ? 0 : Math.abs(size) / largest} is_negative={size < 0} />
+              <Length share={Math.abs(size) / (largest.get(scale) || 1)} is_negative={size < 0} />
             </td>
             <td class="figure-cell">{value}</td>
           </tr>

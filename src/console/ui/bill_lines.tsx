@@ -73,9 +73,10 @@ export function BillLines(props: {
       title: "Price",
       is_figure: true,
       is_minor: true,
-      cell: ({ unit_price, per }) =>
+      cell: ({ kind, unit_price, per }) =>
         unit_price === null ? (
-          <span class="soft">by tiers</span>
+          // A fee, a minimum or what is included has no price of a unit.
+          <span class="soft">{kind === "charge" || kind === "add_on" ? "by tiers" : "–"}</span>
         ) : (
           <>
             {unitPrice(unit_price, currency)}

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { isolated } from "../text/isolated.ts";
+import { Breakable } from "./breakable.tsx";
 
 /** A page: its heading, which takes the focus when one comes from elsewhere, its acts, and its content. */
 export function Page(props: {
@@ -75,13 +76,18 @@ export function Facts({
           fact && (
             <div key={fact[0]}>
               <dt>{fact[0]}</dt>
-              <dd>{fact[1] ?? <span class="soft">–</span>}</dd>
+              <dd>
+                {typeof fact[1] === "string" ? textFact(fact[1]) : (fact[1] ?? <span class="soft">–</span>)}
+              </dd>
             </div>
           ),
       )}
     </dl>
   );
 }
+
+/** An address of the web or of mail is one word, which breaks between its parts. */
+const textFact = (text: string) => (/^\S+[/@]\S+$/.test(text) ? <Breakable of={text} /> : text);
 
 type Tone = "good" | "bad" | "warn" | "plain" | "busy";
 

@@ -53,7 +53,7 @@ test("what is under a year's minimum is in its twelfth record, and late usage gi
     await company.run();
   }
   expect(await commitments(company, id)).toEqual([
-    ["2025-12", "period", "Plan: yearly commitment of 1000", "400.00"],
+    ["2025-12", "period", "Plan: yearly commitment of 1,000", "400.00"],
   ]);
   // The next year begins anew.
   billing.clock.set("2026-01-20T00:00:00Z");
@@ -63,14 +63,14 @@ test("what is under a year's minimum is in its twelfth record, and late usage gi
   billing.clock.set("2026-02-01T02:00:00Z");
   await company.run();
   expect((await commitments(company, id)).slice(1)).toEqual([
-    ["2025-03", "adjustment", "Plan: yearly commitment of 1000", "-30.00"],
-    ["2025-12", "adjustment", "Adjustment: Plan: yearly commitment of 1000", "-1.00"],
+    ["2025-03", "adjustment", "Plan: yearly commitment of 1,000", "-30.00"],
+    ["2025-12", "adjustment", "Adjustment: Plan: yearly commitment of 1,000", "-1.00"],
   ]);
   // More than is missing: the rest is usage over the minimum.
   await company.use(id, [dayOf(7, 5), "500"]);
   await company.run({ period: "2025-07" });
   expect((await commitments(company, id)).slice(3)).toEqual([
-    ["2025-07", "adjustment", "Plan: yearly commitment of 1000", "-369.00"],
+    ["2025-07", "adjustment", "Plan: yearly commitment of 1,000", "-369.00"],
   ]);
   await expectProved(company, id);
 });
@@ -113,7 +113,7 @@ test("who leaves owes the minimum by days in the last record", async () => {
   await company.run();
   // January, February and ten days: 69 × 10.
   expect(await commitments(company, id)).toEqual([
-    ["2025-03", "period", "Plan: yearly commitment of 3650", "590.00"],
+    ["2025-03", "period", "Plan: yearly commitment of 3,650", "590.00"],
   ]);
   await expectProved(company, id);
 });
@@ -127,14 +127,14 @@ test("a plan owes by its days of the year; a change back in time moves them", as
   }
   // 365 days less ten of trial.
   expect(await commitments(company, id)).toEqual([
-    ["2025-12", "period", "Plan: yearly commitment of 3650", "3550.00"],
+    ["2025-12", "period", "Plan: yearly commitment of 3,650", "3550.00"],
   ]);
   const change = { new_billing_model_id: other, effective_at: "2025-12-22T00:00:00Z" };
   expect((await api("POST", `/subscriptions/${id}/billing-model-changes`, change)).status).toBe(200);
   const earlier = { new_billing_model_id: other, effective_at: "2025-11-01T00:00:00Z" };
   expect((await api("POST", `/subscriptions/${id}/billing-model-changes`, earlier)).status).toBe(422);
   expect((await commitments(company, id)).slice(1)).toEqual([
-    ["2025-12", "adjustment", "Adjustment: Plan: yearly commitment of 3650", "-100.00"],
+    ["2025-12", "adjustment", "Adjustment: Plan: yearly commitment of 3,650", "-100.00"],
   ]);
   await expectProved(company, id);
 });
@@ -230,7 +230,7 @@ test("a simulation in place of one plan leaves what another owes of the year as 
   await company.run();
   // 181 days under the first plan.
   expect(await commitments(company, id)).toEqual([
-    ["2025-12", "period", "Plan: yearly commitment of 3650", "1810.00"],
+    ["2025-12", "period", "Plan: yearly commitment of 3,650", "1810.00"],
   ]);
   const simulate = async (commitment: Json) => {
     const model = { ...YEAR, name: "Draft", description: "", currency: "EUR", commitment };

@@ -60,6 +60,7 @@ export function Pictures() {
           { key: 1, name: "Acme", size: 900, value: "MYR 900.00" },
           { key: 2, name: "Globex", size: 450, value: "MYR 450.00" },
           { key: 3, name: "Initech", size: -90, value: "-MYR 90.00" },
+          { key: 4, name: "Umbrella", size: 80, scale: "USD", value: "USD 80.00" },
         ]}
       />
       <Gauge used={85} of={100} label="85 of 100 credits" />

@@ -1,5 +1,6 @@
 import { addDraft, addProgram, lead, openLoans } from "../../loans/applications/fixtures.ts";
 import { type Api, PASSWORD, type Service, type Tenant } from "../harness.ts";
+import { creditModel } from "./credit_model.ts";
 
 /** What the pages of one record are walked with: a value for each name in a path, by the page's path. */
 export type Samples = Record<string, Record<string, string | number>>;
@@ -69,11 +70,8 @@ export async function seedCompany(service: Service, tenant: Tenant): Promise<Sam
     ],
   });
   const credit = await made(api, "/billing-models", {
+    ...creditModel("Pro", "20", 1_000),
     ...common,
-    billing_type_id: 6,
-    name: "Pro",
-    price: "20",
-    credit_plan: { monthly_credits: 1000, credit_consumption: "per_unit", overage_rate: "0.03" },
   });
   const subscription = await made(api, "/subscriptions", {
     name: "Acme, production",

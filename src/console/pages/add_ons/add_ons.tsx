@@ -38,14 +38,14 @@ const columns: Column<AddOn>[] = [
     cell: ({ charge, currency }) =>
       charge.usage_tiers.length > 0
         ? "by tiers"
-        : `${unitPrice(charge.price, currency)}${charge.type === "fixed" ? " a month" : charge.per === "1" ? "" : ` for ${number(charge.per)}`}`,
+        : `${unitPrice(charge.price, currency)}${charge.type === "fixed" ? " a month" : charge.per === "1" ? " a unit" : ` for ${number(charge.per)}`}`,
   },
   {
     title: "Adds",
     is_minor: true,
     cell: ({ entitlements = [] }) =>
       entitlements
-        .map(({ feature, limit }) => `${feature}${limit === null ? "" : ` ${number(limit)}`}`)
+        .map(({ feature, limit }) => `${feature}${limit === null ? "" : `: ${number(limit)}`}`)
         .join(", ") || "–",
   },
 ];

@@ -70,7 +70,7 @@ function Terms({ of }: { of: BillingModel }) {
         of={[
           ["Currency", currency],
           of.free_units === "0" ? undefined : ["Free units", number(of.free_units)],
-          optional("Fee a month", of.recurring_fee),
+          optional("Monthly fee", of.recurring_fee),
           optional("At least", of.minimum_charge),
           optional("At most", of.maximum_charge),
           optional("Setup fee", of.setup_fee),

@@ -29,12 +29,12 @@ export const TYPE_TEXTS: Record<BillingType, string> = {
 
 /** What `price` means, by type. */
 export const PRICE_LABELS: Record<BillingType, string> = {
-  flat: "Fee a month",
+  flat: "Monthly fee",
   per_unit: "Price of a unit",
-  graduated: "Fee a month (may be 0)",
-  volume: "Fee a month (may be 0)",
+  graduated: "Monthly fee (may be 0)",
+  volume: "Monthly fee (may be 0)",
   package: "Price of a package",
-  credit: "Fee a month",
+  credit: "Monthly fee",
 };
 
 /** Models to begin from. */

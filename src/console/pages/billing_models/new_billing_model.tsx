@@ -118,13 +118,7 @@ function EditorFields({ form }: { form: FormState }) {
         {(type === "per_unit" || type === "package") && (
           <div class="field-row">
             <DecimalField form={form} name="free_units" label="Free units a month" help={null} />
-            <DecimalField
-              form={form}
-              name="recurring_fee"
-              label="Fee a month beside"
-              unit={unit}
-              help={null}
-            />
+            <DecimalField form={form} name="recurring_fee" label="Monthly fee" unit={unit} help={null} />
           </div>
         )}
         {type !== "flat" && type !== "credit" && (

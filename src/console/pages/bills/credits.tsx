@@ -2,7 +2,7 @@ import type { CreditRow } from "../../../billing/credits/model.ts";
 import { useAnswer } from "../../api/cache.ts";
 import type { Received } from "../../api/call.ts";
 import { BASE } from "../../app/find_page.ts";
-import { count, number } from "../../text/number.ts";
+import { count, number, percent } from "../../text/number.ts";
 import { calendarDay } from "../../text/time.ts";
 import { Gauge } from "../../ui/bars.tsx";
 import { Filters, SelectFilter } from "../../ui/filters.tsx";
@@ -33,8 +33,12 @@ const columns: Column<Received<CreditRow>>[] = [
     sort: "used_percent",
     cell: ({ used, allocated, used_percent }) => (
       <>
-        <Gauge used={used} of={allocated} label={`${used_percent} % of ${count(allocated, "credit")} used`} />
-        {number(used)} of {number(allocated)} ({used_percent} %)
+        <Gauge
+          used={used}
+          of={allocated}
+          label={`${percent(used_percent)} of ${count(allocated, "credit")} used`}
+        />
+        {number(used)} of {number(allocated)} ({percent(used_percent)})
       </>
     ),
   },
@@ -64,8 +68,8 @@ export function CreditsPage() {
             name="reached"
             label="Have reached"
             choices={[
-              { value: "80", label: "80 %" },
-              { value: "100", label: "100 %" },
+              { value: "80", label: percent(80) },
+              { value: "100", label: percent(100) },
             ]}
           />
         </Filters>

@@ -119,10 +119,12 @@ function Rows({
           { title: "Amount", is_figure: true, cell: ({ amount, currency }) => money(amount, currency) },
         ]}
       />
-      <Pager
-        meta={{ page, limit: 20, total: report.groups, total_pages: Math.ceil(report.groups / 20) }}
-        query={query}
-      />
+      <div class="table-foot">
+        <Pager
+          meta={{ page, limit: 20, total: report.groups, total_pages: Math.ceil(report.groups / 20) }}
+          query={query}
+        />
+      </div>
     </Section>
   );
 }

@@ -63,13 +63,21 @@ export function RunningBillsPage() {
                     key: `${id} ${currency}`,
                     name: <a href={`${BASE}${PATHS[group_by] ?? ""}/${id}`}>{name}</a>,
                     size: Number(amount),
+                    scale: currency,
                     value: money(amount, currency),
                   }))}
                 />
-                <Pager
-                  meta={{ page: Number(page), limit: 20, total: groups, total_pages: Math.ceil(groups / 20) }}
-                  query={query}
-                />
+                <div class="table-foot">
+                  <Pager
+                    meta={{
+                      page: Number(page),
+                      limit: 20,
+                      total: groups,
+                      total_pages: Math.ceil(groups / 20),
+                    }}
+                    query={query}
+                  />
+                </div>
                 <p class="soft">
                   As of <Time at={as_of} />
                   {pending > 0 && `; ${number(pending)} not rated yet`}.

@@ -8,7 +8,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
-import { count } from "../../text/number.ts";
+import { count, number } from "../../text/number.ts";
 import { calendarDay } from "../../text/time.ts";
 import { Button, CopyButton } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
@@ -94,7 +94,7 @@ function Terms({ of }: { of: Detail }) {
           ["Phone", of.customer.phone],
           ["IC number", of.customer.ic_number],
           ["Amount", bankscheme_txn_amount === null ? "by hand" : money(bankscheme_txn_amount, currency)],
-          ["At most", `${money(of.max_amount, currency)}, ${of.max_no_debit} a period`],
+          ["At most", `${money(of.max_amount, currency)}, ${number(of.max_no_debit)} a period`],
           ["How often", of.frequency],
           ["Product", of.product?.product_name],
           [

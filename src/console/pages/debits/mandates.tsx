@@ -53,7 +53,7 @@ export function MandatesPage() {
     >
       <AreaTabs at="/debits/mandates" />
       <List
-        title="All mandates"
+        title={query.values.customer_id === undefined ? "All mandates" : "Mandates of one customer"}
         label="Mandates"
         loaded={mandates}
         columns={columns}

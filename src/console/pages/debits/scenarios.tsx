@@ -1,7 +1,7 @@
 import { write } from "../../api/cache.ts";
 import { Button } from "../../ui/button.tsx";
 import { useSubmit } from "../../ui/dialog.tsx";
-import { words } from "../../ui/names.ts";
+import { title, words } from "../../ui/names.ts";
 import { Section } from "../../ui/page.tsx";
 import { FailureNotice } from "../../ui/states.tsx";
 import { say } from "../../ui/toast.tsx";
@@ -46,7 +46,7 @@ function Scenario({ name, subject }: { name: string; subject: object }) {
   return (
     <>
       <Button is_busy={is_busy} onClick={() => void submit()}>
-        {words(name)}
+        {title(name)}
       </Button>
       {failure && <FailureNotice failure={failure} />}
     </>

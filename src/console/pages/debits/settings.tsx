@@ -1,12 +1,17 @@
+import { Fragment } from "preact";
 import { useState } from "preact/hooks";
+import type { EmandateCustomer } from "../../../emandate/customers/model.ts";
 import type { EmandateProduct } from "../../../emandate/products/model.ts";
 import type { MerchantConfig } from "../../../emandate/merchant_config/model.ts";
 import { useAnswer, write } from "../../api/cache.ts";
+import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
 import { count, number } from "../../text/number.ts";
+import { calendarDay } from "../../text/time.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
+import { Breakable } from "../../ui/breakable.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import { edited, readAnew } from "../../ui/edited.ts";
@@ -19,11 +24,14 @@ import {
   TextAreaField,
   TextField,
 } from "../../ui/fields.tsx";
+import { SearchFilter } from "../../ui/filters.tsx";
 import { Form, FormDialog } from "../../ui/form.tsx";
+import { List } from "../../ui/list.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
-import { Await } from "../../ui/states.tsx";
-import { Table } from "../../ui/table.tsx";
+import { useQuery } from "../../ui/query.ts";
+import { Await, Empty } from "../../ui/states.tsx";
+import { type Column, Table } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { say } from "../../ui/toast.tsx";
 import {
@@ -64,7 +72,13 @@ function Products() {
   return (
     <Section
       title="Products"
-      actions={can_write && <Button onClick={() => setOpen({ kind: "edit" })}>New product</Button>}
+      actions={
+        can_write && (
+          <Button icon="plus" onClick={() => setOpen({ kind: "edit" })}>
+            New product
+          </Button>
+        )
+      }
     >
       <Await of={products}>
         {(rows) =>
@@ -91,7 +105,7 @@ function Products() {
                 { title: "At most", is_figure: true, cell: ({ max_amount }) => money(max_amount, "MYR") },
                 {
                   title: "How often",
-                  cell: ({ frequency, max_no_debit }) => `${frequency}, ${max_no_debit}`,
+                  cell: ({ frequency, max_no_debit }) => `${frequency}, ${number(max_no_debit)} a period`,
                 },
               ]}
             />
@@ -174,35 +188,34 @@ function ProductDialog({ of, onClose }: { of?: EmandateProduct; onClose: () => v
   );
 }
 
+const customerColumns: Column<EmandateCustomer>[] = [
+  {
+    title: "Name",
+    cell: ({ id, name }) => <a href={`${BASE}/debits/mandates?customer_id=${id}`}>{name}</a>,
+  },
+  { title: "Email", cell: ({ email }) => <Breakable of={email} /> },
+  { title: "IC number", is_minor: true, cell: ({ ic_number }) => ic_number ?? "–" },
+  {
+    title: "Mandates",
+    is_figure: true,
+    cell: ({ mandate_count, active_mandate_count }) =>
+      `${number(active_mandate_count)} of ${number(mandate_count)} active`,
+  },
+];
+
 function Customers() {
-  const customers = useAnswer(listCustomers, { page: 1, limit: 20 });
+  const query = useQuery();
+  const customers = useAnswer(listCustomers, query.input(["search"]));
   return (
-    <Section title="Customers" intro="Those with a mandate, the newest first.">
-      <Await of={customers}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <p class="soft">None yet.</p>
-          ) : (
-            <Table
-              label="Customers"
-              rows={rows}
-              keyOf={({ id }) => id}
-              columns={[
-                { title: "Name", cell: ({ name }) => name },
-                { title: "Email", cell: ({ email }) => email },
-                { title: "IC number", is_minor: true, cell: ({ ic_number }) => ic_number ?? "–" },
-                {
-                  title: "Mandates",
-                  is_figure: true,
-                  cell: ({ mandate_count, active_mandate_count }) =>
-                    `${number(active_mandate_count)} of ${number(mandate_count)} active`,
-                },
-              ]}
-            />
-          )
-        }
-      </Await>
-    </Section>
+    <List
+      title="Customers"
+      label="Customers"
+      loaded={customers}
+      columns={customerColumns}
+      query={query}
+      filters={<SearchFilter query={query} name="search" label="Name or email" />}
+      empty={<Empty title="No customers yet">Each comes with its first mandate.</Empty>}
+    />
   );
 }
 
@@ -231,10 +244,15 @@ function Configuration() {
                 ["Seller", of.seller_id],
                 ["Key", of.has_private_key ? "set" : "none"],
                 ["Certificate until", <Time at={of.certificate_expires_at} />],
-                ["Retries", `${number(of.max_retries)}, ${count(of.retry_interval_days, "day")} apart`],
-                ["Suspended after", `${number(of.suspend_after_failures)} failures`],
+                [
+                  "Retries",
+                  of.max_retries === 0
+                    ? "none"
+                    : `${number(of.max_retries)}, ${count(of.retry_interval_days, "day")} apart`,
+                ],
+                ["Suspended after", count(of.suspend_after_failures, "failure")],
                 ["Collected by itself", of.auto_collect ? "yes" : "no"],
-                ["Holidays", of.holidays.join(", ") || "none"],
+                ["Holidays", of.holidays.length === 0 ? "none" : <Days of={of.holidays} />],
               ]}
             />
             {is_open && <ConfigurationDialog of={of} onClose={() => setOpen(false)} />}
@@ -242,6 +260,23 @@ function Configuration() {
         )}
       </Await>
     </Section>
+  );
+}
+
+/** Days of the calendar, none of which breaks. */
+function Days({ of }: { of: readonly string[] }) {
+  return (
+    <>
+      {of.map((day, i) => (
+        <Fragment key={day}>
+          {i > 0 && " "}
+          <span class="whole">
+            {calendarDay(day)}
+            {i < of.length - 1 && ","}
+          </span>
+        </Fragment>
+      ))}
+    </>
   );
 }
 

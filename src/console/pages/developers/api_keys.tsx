@@ -4,6 +4,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
 import { CopyButton } from "../../ui/button.tsx";
+import { Breakable } from "../../ui/breakable.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
 import { NumberField, SelectField, TextField } from "../../ui/fields.tsx";
@@ -32,7 +33,7 @@ const columns: Column<ApiKey>[] = [
       <>
         {name}
         <div class="soft">
-          {clientId}, …{last4}
+          <Breakable of={clientId} />, <span class="whole">…{last4}</span>
         </div>
       </>
     ),

@@ -4,6 +4,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { may } from "../../app/session.ts";
 import { count, number } from "../../text/number.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
+import { Breakable } from "../../ui/breakable.tsx";
 import { Button } from "../../ui/button.tsx";
 import { Sheet, useSubmit } from "../../ui/dialog.tsx";
 import { DateFilter, SearchFilter, SelectFilter } from "../../ui/filters.tsx";
@@ -32,12 +33,12 @@ export function DeliveriesPage() {
       title: "Event",
       cell: (log) => (
         <Button kind="link" onClick={() => setOpen(log)}>
-          {log.event_type}
+          <Breakable of={log.event_type} />
         </Button>
       ),
     },
     { title: "State", cell: ({ status }) => <Badge tone={TONES[status]}>{status}</Badge> },
-    { title: "To", is_minor: true, cell: ({ url }) => url },
+    { title: "To", is_minor: true, cell: ({ url }) => <Breakable of={url} /> },
     { title: "Attempts", is_figure: true, cell: ({ attempts }) => number(attempts.length) },
     { title: "Begun", cell: ({ created_at }) => <Time at={created_at} /> },
     { title: "Next", is_minor: true, cell: ({ next_attempt_at }) => <Time at={next_attempt_at} /> },
@@ -82,7 +83,7 @@ function DeliverySheet({ of, onClose }: { of: WebhookLog; onClose: () => void })
       <Facts
         of={[
           ["State", <Badge tone={TONES[of.status]}>{of.status}</Badge>],
-          ["To", of.url],
+          ["To", <Breakable of={of.url} />],
           ["Message", <code>{of.message_id}</code>],
           ["Begun", <Time at={of.created_at} />],
           ["Next attempt", <Time at={of.next_attempt_at} />],

@@ -4,6 +4,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { AreaTabs } from "../../ui/area_tabs.tsx";
+import { Breakable } from "../../ui/breakable.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm, SecretOnce } from "../../ui/dialog.tsx";
 import { edited, readAnew } from "../../ui/edited.ts";
@@ -32,7 +33,9 @@ const columns: Column<Webhook>[] = [
     title: "Address",
     cell: ({ id, url, description }) => (
       <>
-        <a href={`${BASE}/developers/deliveries?endpoint_id=${id}`}>{url}</a>
+        <a href={`${BASE}/developers/deliveries?endpoint_id=${id}`}>
+          <Breakable of={url} />
+        </a>
         {description !== null && <div class="soft">{description}</div>}
       </>
     ),

@@ -81,7 +81,12 @@ export function FormPage({ params }: PageProps) {
               <Facts
                 of={[
                   ["Client", <ClientLink id={of.client_id} />],
-                  ["State", of.is_active ? "active" : "inactive"],
+                  [
+                    "State",
+                    <Badge tone={of.is_active ? "good" : "plain"}>
+                      {of.is_active ? "active" : "inactive"}
+                    </Badge>,
+                  ],
                   ["Description", of.description],
                   ["Changed", <Time at={of.updated_at} />],
                 ]}

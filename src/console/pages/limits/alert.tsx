@@ -11,7 +11,7 @@ import { useQuery } from "../../ui/query.ts";
 import { Await, Empty } from "../../ui/states.tsx";
 import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
-import { thresholdText } from "./alerts.tsx";
+import { scopeText, thresholdText } from "./alerts.tsx";
 import { getAlert, listFirings } from "./calls.ts";
 
 /** One alert and what it told. */
@@ -32,6 +32,7 @@ export function AlertPage({ params }: PageProps) {
                 of={[
                   ["At", of.thresholds.map((threshold) => thresholdText(of, threshold)).join(", ")],
                   of.feature === null ? undefined : ["Feature", of.feature],
+                  ["Of", scopeText(of)],
                   of.meter_id === null ? undefined : ["Meter", <MeterLink id={of.meter_id} />],
                 ]}
               />

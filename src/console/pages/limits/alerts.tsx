@@ -5,7 +5,7 @@ import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { isolated } from "../../text/isolated.ts";
 import { money } from "../../text/money.ts";
-import { count, number } from "../../text/number.ts";
+import { count, number, percent } from "../../text/number.ts";
 import { useCreation } from "../../ui/creation.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { edited, readAnew } from "../../ui/edited.ts";
@@ -30,12 +30,13 @@ const KINDS = [
 
 /** A threshold in words. */
 export function thresholdText({ on, currency }: Pick<Alert, "on" | "currency">, threshold: string): string {
-  if (on === "limit") return `${number(threshold)} %`;
+  if (on === "limit") return percent(threshold);
   if (on === "usage") return count(Number(threshold), "unit");
   return currency === null ? number(threshold) : money(threshold, currency);
 }
 
-const scopeText = ({ scope }: Alert) => {
+/** Of which subscriptions it is, in words. */
+export const scopeText = ({ scope }: Alert) => {
   const named = [
     ["client", scope.client_ids],
     ["product", scope.product_ids],

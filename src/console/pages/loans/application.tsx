@@ -7,7 +7,7 @@ import type { PageProps } from "../../app/pages.ts";
 import { BASE } from "../../app/find_page.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
-import { count } from "../../text/number.ts";
+import { count, number, percent } from "../../text/number.ts";
 import { Button } from "../../ui/button.tsx";
 import { Confirm, Dialog } from "../../ui/dialog.tsx";
 import {
@@ -120,7 +120,7 @@ function Parts({ of }: { of: LoanApplication }) {
                 ? undefined
                 : [
                     "Offered",
-                    `${money(offer.amount, program.currency)} over ${count(offer.tenor_months, "month")} at ${offer.annual_rate} %`,
+                    `${money(offer.amount, program.currency)} over ${count(offer.tenor_months, "month")} at ${percent(offer.annual_rate)}`,
                   ],
               offer === null
                 ? undefined
@@ -278,7 +278,7 @@ function ApproveDialog({ of, onClose }: DialogProps) {
         <>
           <p class="soft">
             Asked for: {money(of.amount, program.currency)} over {count(of.tenor_months, "month")}. The
-            program offers {program.annual_rate_min} to {program.annual_rate_max} % a year.
+            program offers {number(program.annual_rate_min)} to {percent(program.annual_rate_max)} a year.
           </p>
           <DecimalField form={form} name="amount" label="Amount" unit={program.currency} help={null} />
           <div class="field-row">

@@ -5,7 +5,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { company, may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
-import { count } from "../../text/number.ts";
+import { count, number, percent } from "../../text/number.ts";
 import { edited, readAnew } from "../../ui/edited.ts";
 import { TextInput } from "../../ui/explorer/choose.tsx";
 import { useCreation } from "../../ui/creation.tsx";
@@ -64,12 +64,13 @@ const columns: Column<LoanProgram>[] = [
   {
     title: "Over",
     is_minor: true,
-    cell: ({ min_tenor_months, max_tenor_months }) => `${min_tenor_months} to ${max_tenor_months} months`,
+    cell: ({ min_tenor_months, max_tenor_months }) =>
+      `${number(min_tenor_months)} to ${count(max_tenor_months, "month")}`,
   },
   {
     title: "Rate",
     cell: ({ annual_rate_min, annual_rate_max, rate_type }) =>
-      `${annual_rate_min} – ${annual_rate_max} %, ${rate_type}`,
+      `${number(annual_rate_min)} – ${percent(annual_rate_max)}, ${rate_type}`,
   },
 ];
 
@@ -152,12 +153,12 @@ function Instalments({ of, onClose }: { of: LoanProgram; onClose: () => void }) 
           columns={[
             { title: "Over", cell: ({ tenor_months }) => count(tenor_months, "month") },
             {
-              title: `A month at ${annual_rate_min} %`,
+              title: `A month at ${percent(annual_rate_min)}`,
               is_figure: true,
               cell: ({ at_min_rate }) => money(at_min_rate, currency),
             },
             {
-              title: `At ${annual_rate_max} %`,
+              title: `At ${percent(annual_rate_max)}`,
               is_figure: true,
               cell: ({ at_max_rate }) => money(at_max_rate, currency),
             },

@@ -83,6 +83,7 @@ function OverviewFigures({ of }: { of: Figures }) {
                 key: `${id} ${currency}`,
                 name: <a href={`${BASE}/clients/${id}`}>{name}</a>,
                 size: Number(amount),
+                scale: currency,
                 value: money(amount, currency),
               }))}
             />
@@ -155,17 +156,24 @@ function RevenueSection({ of }: { of: NonNullable<Figures["revenue"]> }) {
 }
 
 function Coming({ of }: { of: NonNullable<Figures["coming"]> }) {
+  const { periods_closing, plan_changes, subscriptions_ending, collections } = of;
+  const due = collections?.count ?? 0;
   return (
     <Section title="Coming in 7 days">
+      {periods_closing + plan_changes + subscriptions_ending + due === 0 && <p class="soft">Nothing.</p>}
       <ul class="rows">
-        <li>
-          {count(of.periods_closing, "billing period ends and is", "billing periods end and are")} billed
-        </li>
-        <li>{count(of.plan_changes, "plan change takes", "plan changes take")} effect</li>
-        <li>{count(of.subscriptions_ending, "subscription ends", "subscriptions end")}</li>
-        {of.collections && (
+        {periods_closing > 0 && (
           <li>
-            {count(of.collections.count, "debit is", "debits are")} due, {money(of.collections.amount, "MYR")}
+            {count(periods_closing, "billing period ends and is", "billing periods end and are")} billed
+          </li>
+        )}
+        {plan_changes > 0 && <li>{count(plan_changes, "plan change takes", "plan changes take")} effect</li>}
+        {subscriptions_ending > 0 && (
+          <li>{count(subscriptions_ending, "subscription ends", "subscriptions end")}</li>
+        )}
+        {due > 0 && (
+          <li>
+            {count(due, "debit is", "debits are")} due, {money(collections?.amount ?? "0", "MYR")}
           </li>
         )}
       </ul>

@@ -9,6 +9,7 @@ import { Button } from "../../ui/button.tsx";
 import { Confirm } from "../../ui/dialog.tsx";
 import { TextField } from "../../ui/fields.tsx";
 import { Form } from "../../ui/form.tsx";
+import { ROLE_NAMES } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
 import { Table } from "../../ui/table.tsx";
@@ -26,7 +27,7 @@ export function AccountPage() {
           of={[
             ["Email", me.value?.email],
             ["Name", me.value?.name],
-            ["Role", me.value?.role.replace("_", " ")],
+            ["Role", me.value && ROLE_NAMES[me.value.role]],
             ["Company", company.value.name],
             ["Time zone", company.value.timezone],
           ]}

@@ -7,13 +7,14 @@ import type { PageProps } from "../../app/pages.ts";
 import { may, me } from "../../app/session.ts";
 import { ClientLink } from "../../ui/named_link.tsx";
 import { Button } from "../../ui/button.tsx";
+import { ROLE_NAMES } from "../../ui/names.ts";
 import { Badge, Facts, Page, Section } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Await } from "../../ui/states.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { AuditEntries } from "./audit_entries.tsx";
 import { getUser, listAuditEntries } from "./calls.ts";
-import { ROLE_NAMES, type UserAct, UserActs } from "./user_acts.tsx";
+import { type UserAct, UserActs } from "./user_acts.tsx";
 
 /** One user: what they may, and what they did. */
 export function UserPage({ params }: PageProps) {

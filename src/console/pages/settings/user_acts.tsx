@@ -7,19 +7,12 @@ import { Confirm, Dialog, SecretOnce } from "../../ui/dialog.tsx";
 import { edited, readAnew } from "../../ui/edited.ts";
 import { SelectField, TextField } from "../../ui/fields.tsx";
 import { Form, type FormState } from "../../ui/form.tsx";
+import { ROLE_NAMES } from "../../ui/names.ts";
 import { PickField } from "../../ui/picker.tsx";
 import { say } from "../../ui/toast.tsx";
 import { dateTime } from "../../text/time.ts";
 import { CLIENTS } from "../../ui/sources.ts";
 import { createUser, createUserLink, deleteUser, getUser, updateUser } from "./calls.ts";
-
-export const ROLE_NAMES: Record<User["role"], string> = {
-  admin: "Admin",
-  manager: "Manager",
-  analyst: "Analyst",
-  loan_officer: "Loan officer",
-  client: "Client user",
-};
 
 /** `invite` is `link` for a user who was just created. */
 export type UserAct = "edit" | "link" | "invite" | "delete";

@@ -9,6 +9,7 @@ import { ClientLink } from "../../ui/named_link.tsx";
 import { useCreation } from "../../ui/creation.tsx";
 import { SearchFilter } from "../../ui/filters.tsx";
 import { Menu, MenuItem } from "../../ui/menu.tsx";
+import { ROLE_NAMES } from "../../ui/names.ts";
 import { Badge, Page } from "../../ui/page.tsx";
 import { useQuery } from "../../ui/query.ts";
 import { Empty } from "../../ui/states.tsx";
@@ -16,7 +17,7 @@ import type { Column } from "../../ui/table.tsx";
 import { Time } from "../../ui/timeline.tsx";
 import { date } from "../../text/time.ts";
 import { listUsers } from "./calls.ts";
-import { NewUser, type UserAct, UserActs, ROLE_NAMES } from "./user_acts.tsx";
+import { NewUser, type UserAct, UserActs } from "./user_acts.tsx";
 
 /** The company's users, and those of its clients. */
 export function UsersPage() {

@@ -89,10 +89,17 @@ export function MarginsPage() {
                     },
                   ]}
                 />
-                <Pager
-                  meta={{ page: Number(page), limit: 20, total: groups, total_pages: Math.ceil(groups / 20) }}
-                  query={query}
-                />
+                <div class="table-foot">
+                  <Pager
+                    meta={{
+                      page: Number(page),
+                      limit: 20,
+                      total: groups,
+                      total_pages: Math.ceil(groups / 20),
+                    }}
+                    query={query}
+                  />
+                </div>
               </Section>
             </>
           )}

@@ -6,7 +6,7 @@ import { BASE } from "../../app/find_page.ts";
 import type { PageProps } from "../../app/pages.ts";
 import { may } from "../../app/session.ts";
 import { money } from "../../text/money.ts";
-import { count, number } from "../../text/number.ts";
+import { count, number, percent } from "../../text/number.ts";
 import { calendarMonth, monthsOf } from "../../text/time.ts";
 import { SubscriptionLink } from "../../ui/named_link.tsx";
 import { Bars, Gauge } from "../../ui/bars.tsx";
@@ -166,9 +166,9 @@ function Breakdown({ of }: { of: SimulationDetail }) {
               <Bars
                 label="Spread of differences"
                 of={[
-                  ["5 % have less than", spread.p5] as const,
-                  ["half have less than", spread.p50] as const,
-                  ["95 % have less than", spread.p95] as const,
+                  [`${percent(5)} have less than`, spread.p5] as const,
+                  ["Half have less than", spread.p50] as const,
+                  [`${percent(95)} have less than`, spread.p95] as const,
                 ].map(([name, value]) => ({
                   key: name,
                   name,

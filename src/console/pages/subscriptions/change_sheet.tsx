@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { BillingModel } from "../../../billing/billing_models/model.ts";
 import type { SubscriptionDetail } from "../../../billing/subscriptions/detail.ts";
+import { company } from "../../app/session.ts";
 import { Sheet } from "../../ui/dialog.tsx";
 import { type Act, Choices, Effects, EndChoice, type EndOf } from "../../ui/effects.tsx";
 import { Pick } from "../../ui/picker.tsx";
@@ -100,7 +101,7 @@ function PlanChoice({ of, onChoose }: { of: SubscriptionDetail; onChoose: (act: 
           />
           {when === "instant" && (
             <div class="field">
-              <label for="change-at">At, in your time zone</label>
+              <label for="change-at">At, in {company.value.timezone}</label>
               <input
                 id="change-at"
                 type="datetime-local"

@@ -4,6 +4,7 @@ import { useAnswer, write } from "../../api/cache.ts";
 import { BASE } from "../../app/find_page.ts";
 import { count } from "../../text/number.ts";
 import { date } from "../../text/time.ts";
+import { company } from "../../app/session.ts";
 import { useCreation } from "../../ui/creation.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { SearchFilter, SelectFilter } from "../../ui/filters.tsx";
@@ -146,7 +147,12 @@ function NewFields({ form }: { form: FormState }) {
       <PickField form={form} name="product_id" label="Product" source={PRODUCTS} />
       <PickField form={form} name="billing_model_id" label="Billing model" source={BILLING_MODELS} />
       <div class="field-row">
-        <TimeField form={form} name="started_at" label="Starts" help="In your time zone; left empty: now." />
+        <TimeField
+          form={form}
+          name="started_at"
+          label="Starts"
+          help={`In ${company.value.timezone}; left empty: now.`}
+        />
         <NumberField
           form={form}
           name="billing_anchor_day"

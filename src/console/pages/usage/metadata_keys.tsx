@@ -56,7 +56,7 @@ const columnsOf = (meta: { events?: number; all_events?: boolean } | undefined) 
     cell: ({ count: events }: Key) => number(events),
   },
   {
-    title: "Values, the most frequent first",
+    title: "Most frequent values",
     cell: ({ key, samples }: Key) => (
       <span class="chips">
         {samples.map((value) =>
