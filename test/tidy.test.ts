@@ -219,12 +219,14 @@ describe("families", () => {
     const writers = sources.filter(
       (file) => /\bstore\.tx\(/.test(read(file)) && !file.startsWith("src/store/"),
     );
-    // A restore makes a database of its own; that an instance lives concerns no family; If-Match is compared in a change's.
+    // A restore makes a database of its own; that an instance lives, and that a backup is whole, concerns no family; If-Match
+    // is compared in a change's.
     const others = [
       "src/app/transaction.ts",
       "src/backup/restore/restore.ts",
       "src/http/if_match.ts",
       "src/server/instances/registry.ts",
+      "src/server/note_verification.ts",
     ];
     expect(writers.filter((file) => !isOfFamily(file) && !others.includes(file))).toEqual([]);
     const routes = sources.filter((file) => /(^|_|\/)routes\.ts$/.test(file));

@@ -136,6 +136,7 @@ export const COLUMN_KINDS: Readonly<Record<string, Partial<Record<ColumnKind, re
     plain: ["order_no", "response_code", "scheme_txn_id", "corrected_code", "amendment"],
   },
   job_runs: { plain: ["name"] },
+  backup_verifications: {},
   instances: { plain: ["id", "url", "version"] },
   mandate_flags: { text: ["message", "note"], plain: ["about", "response_code"] },
   // Of the scheme, not of a customer.

@@ -1,6 +1,5 @@
 import { availableMemory } from "../core/memory.ts";
 import type { Metrics } from "../app/metrics.ts";
-import { lastUnproved, lastVerified } from "../backup/verify/report.ts";
 import { sumUnbilledEvents } from "../billing/runs/unbilled_queries.ts";
 import type { Config } from "../core/config.ts";
 import { type Clock, instant } from "../core/time.ts";
@@ -14,6 +13,7 @@ import type { ObservedUsage } from "../usage_store/observed_usage.ts";
 import { countPending, findLongestDue } from "../webhooks/deliveries/lease_queries.ts";
 import type { Watch } from "./watch.ts";
 import { BACKUP } from "./backups.ts";
+import { noteVerification } from "./note_verification.ts";
 import { jobIntervals, lastSuccesses } from "./job_runs/metrics.ts";
 import { listSuccesses } from "./job_runs/queries.ts";
 
@@ -103,16 +103,24 @@ function exposeUsage({ metrics, usage, lanes }: Watched): void {
 }
 
 function exposeLimits({ metrics, usage }: Watched): void {
-  metrics.gauge(
-    "meterhouse_limit_totals",
-    "Running totals of limits that are kept",
-    () => usage.running_totals.counts.watches,
-  );
+  const counts = onceATurn(() => usage.running_totals.counts);
+  metrics.gauge("meterhouse_limit_totals", "Running totals of limits that are kept", () => counts().watches);
   metrics.gauge(
     "meterhouse_limit_totals_uncertain",
     "Of these, those that are not counted yet: checks say `certain: false`",
-    () => usage.running_totals.counts.uncertain,
+    () => counts().uncertain,
   );
+}
+
+/** Reads once for all that ask in one turn, as the metrics of a scrape do. */
+function onceATurn<T>(read: () => T): () => T {
+  let known: { value: T } | undefined;
+  return () => {
+    if (known !== undefined) return known.value;
+    known = { value: read() };
+    queueMicrotask(() => (known = undefined));
+    return known.value;
+  };
 }
 
 function exposeStore({ metrics, store }: Watched): void {
@@ -158,7 +166,8 @@ function exposeBackups({ metrics, store, clock, config }: Watched): void {
     "When a point was last verified without a difference, in Unix seconds; or the start, where none ever was",
     async () => {
       if (config.backup_url === null) return undefined;
-      return lastVerified(config.data_dir) ?? started_at.epochMilliseconds / 1_000;
+      const { well_at } = (await noteVerification(store, config.data_dir)) ?? {};
+      return (well_at ?? started_at).epochMilliseconds / 1_000;
     },
   );
 }
@@ -167,7 +176,10 @@ function exposeUnproved({ metrics, store, config }: Watched): void {
   metrics.sampled(
     "meterhouse_bills_unproved",
     "Bills that do not follow from their events: those that the last verified backup had, and one for each company whose old usage is kept for one",
-    async () => lastUnproved(config.data_dir) + (await listStopped(store.read)).length,
+    async () => {
+      const { bills_unproved = 0 } = (await noteVerification(store, config.data_dir)) ?? {};
+      return bills_unproved + (await listStopped(store.read)).length;
+    },
   );
 }
 

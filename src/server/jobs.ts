@@ -44,7 +44,7 @@ import { sweepLoanDocuments } from "../loans/documents/service.ts";
 import { listCompaniesWithPersonErasures } from "../people/queries.ts";
 import { applyBillRetention, carryOutPersonErasures } from "../people/service.ts";
 import type { Reads } from "../store/store.ts";
-import { verifyBackup } from "./verify_backup.ts";
+import { verifyNewestBackup } from "./verify_backup.ts";
 import { checkRecords } from "./check_records.ts";
 import { shipErasures } from "./ship_erasures.ts";
 import { checkUsage, describeSums } from "../usage/consistency_check.ts";
@@ -161,7 +161,7 @@ export const JOBS: readonly Job[] = [
     summary: "Restore the newest backup into a scratch folder and prove that it is whole",
     cron: "20 35 4 * * 0",
     goes_on: ["disk", "clock"],
-    whole: verifyBackup,
+    whole: verifyNewestBackup,
   },
   {
     name: "usage_erasures",

@@ -66,6 +66,7 @@ export const {
   collection_runs,
   mandate_orders,
   job_runs,
+  backup_verifications,
   instances,
   mandate_flags,
   scheme_callbacks,

@@ -2,6 +2,7 @@ import type { ColumnKit, TableDefinition } from "../store/columns.ts";
 import type { Constraints } from "../store/constraints.ts";
 import { API_KEY_CONSTRAINTS, apiKeyTable } from "../access/api_keys/tables.ts";
 import { auditLogTable } from "../audit/tables.ts";
+import { backupVerificationTable } from "../backup/verify/tables.ts";
 import { authorizationRequestTable, authorizationTokenTable } from "../access/oauth/tables.ts";
 import { authorizationTable, oauthClientTable } from "../access/authorizations/tables.ts";
 import { BILLING_CONSTRAINTS, billingRecordTable } from "../billing/records/tables.ts";
@@ -138,6 +139,7 @@ export const TABLES = {
   collection_runs: collectionRunTable,
   mandate_orders: mandateOrderTable,
   job_runs: jobRunTable,
+  backup_verifications: backupVerificationTable,
   instances: instanceTable,
   mandate_flags: mandateFlagTable,
   scheme_callbacks: schemeCallbackTable,

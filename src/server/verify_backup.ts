@@ -4,9 +4,21 @@ import type { Deps } from "../app/deps.ts";
 import { openTarget } from "../backup/open_target.ts";
 import { listPoints, readPoint } from "../backup/points.ts";
 import { scratchOf } from "../backup/verify/report.ts";
+import { noteVerification } from "./note_verification.ts";
 
 /** How often it looks whether the service is about to end. */
 const LOOK_MS = 200;
+
+/** As `verifyBackup`; what it finds is recorded for all instances, also where it is bad. */
+export async function verifyNewestBackup(deps: Deps): Promise<void> {
+  try {
+    await verifyBackup(deps);
+  } finally {
+    await noteVerification(deps.store, deps.config.data_dir).catch((error: unknown) =>
+      deps.log.warn({ err: error }, "what verifying the backup found is not recorded yet"),
+    );
+  }
+}
 
 /**
  * Verifies the newest point, in a process of its own: it checks pages and proves bills while requests go on. Does nothing

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { eq } from "drizzle-orm";
 import { openTarget } from "../../src/backup/open_target.ts";
 import { openPoint } from "../../src/backup/restore/point.ts";
-import { lastUnproved, lastVerified, saveReport } from "../../src/backup/verify/report.ts";
+import { noteVerification } from "../../src/server/note_verification.ts";
+import { saveReport } from "../../src/backup/verify/report.ts";
 import { verifyPoint } from "../../src/backup/verify/verify.ts";
 import { backUp } from "../../src/server/backups.ts";
 import { billingRecordTable } from "../../src/billing/records/tables.ts";
@@ -39,8 +40,17 @@ test("a point of two companies with bills, debits and documents is verified whol
       documents: manifest.documents.length,
       bills_unproved: 0,
     });
-    saveReport(folder, deps.clock.now(), report);
-    const well_at = lastVerified(folder);
+    const well_at = deps.clock.now();
+    // Of two instances one has verified, and both say so.
+    const [one, other] = ["one", "other"].map((name) => mkdtempSync(join(folder, `${name}-`)));
+    const known = async () => [
+      await noteVerification(deps.store, one ?? ""),
+      await noteVerification(deps.store, other ?? ""),
+    ];
+    expect(await known()).toEqual([undefined, undefined]);
+    saveReport(one ?? "", well_at, report);
+    const well = { verified_at: well_at, well_at, bills_unproved: 0 };
+    expect(await known()).toEqual([well, well]);
 
     const t = deps.store.read.use(billingRecordTable);
     await deps.store.tx(
@@ -53,8 +63,11 @@ test("a point of two companies with bills, debits and documents is verified whol
       1,
       [expect.stringContaining("Bill 1 of company")],
     ]);
-    saveReport(folder, deps.clock.now().add({ hours: 1 }), wrong);
-    expect([lastUnproved(folder), lastVerified(folder)]).toEqual([1, well_at]);
+    const wrong_at = well_at.add({ hours: 1 });
+    saveReport(other ?? "", wrong_at, wrong);
+    await noteVerification(deps.store, other ?? "");
+    const found = { verified_at: wrong_at, well_at, bills_unproved: 1 };
+    expect(await known()).toEqual([found, found]);
   } finally {
     await full.service.stop();
     rmSync(folder, { recursive: true });

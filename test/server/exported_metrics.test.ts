@@ -141,6 +141,24 @@ test("usage events are counted by what became of them, commits and queries by th
   expect(now.get("sqlite_wal_bytes")).toEqual(TEST_STORE === "sqlite" ? expect.any(Number) : undefined);
 });
 
+test("a scrape counts the totals of limits once, and the next one anew", async () => {
+  const totals = service.deps.usage.running_totals;
+  const { counts } = totals;
+  let walks = 0;
+  Object.defineProperty(totals, "counts", {
+    configurable: true,
+    get: () => ({ ...counts, watches: ++walks, uncertain: walks }),
+  });
+  try {
+    for (let scrape = 1; scrape <= 2; scrape++) {
+      const now = await samples();
+      expect([now.get("limit_totals"), now.get("limit_totals_uncertain")]).toEqual([scrape, scrape]);
+    }
+  } finally {
+    Reflect.deleteProperty(totals, "counts");
+  }
+});
+
 test("jobs tell when they last ended well; one that has not, the start", async () => {
   const last = async (job: string) => (await samples()).get(`job_last_success_timestamp{job="${job}"}`) ?? 0;
   const started = await last("usage_check");

@@ -39,19 +39,32 @@ export function describeReport(report: VerifyReport): string {
   return lines.join("\n");
 }
 
-/** The report of the last verification, and when one last found no difference: null when never. */
-const Saved = Type.Object({ well_at: Type.Union([Type.String(), Type.Null()]), report: VerifyReport });
+/** What is known of verifications: when the last one was, when one last found no difference (null: never), and its bills. */
+export interface Verification {
+  readonly verified_at: Temporal.Instant;
+  readonly well_at: Temporal.Instant | null;
+  /** How many of the bills that the last one drew are not proved. */
+  readonly bills_unproved: number;
+}
+
+/** The report of the last verification in a data directory. An earlier version wrote no `verified_at`. */
+const Saved = Type.Object({
+  verified_at: Type.Optional(Type.String()),
+  well_at: Type.Union([Type.String(), Type.Null()]),
+  report: VerifyReport,
+});
 
 /** Where a point is restored to be verified: below a data directory, whose disk has room for it. */
 export const scratchOf = (data_dir: string) => join(data_dir, "verifying");
 
 const pathOf = (data_dir: string) => join(data_dir, "backup_verified.json");
 
-/** Keeps a report for the metrics of the server on this data directory. */
+/** Keeps a report for the server on this data directory. */
 export function saveReport(data_dir: string, now: Temporal.Instant, report: VerifyReport): void {
   const path = pathOf(data_dir);
-  const well_at = report.problems.length === 0 ? now.toString() : (readSaved(data_dir)?.well_at ?? null);
-  writeFileSync(`${path}.new`, JSON.stringify({ well_at, report }), { mode: 0o600 });
+  const verified_at = now.toString();
+  const well_at = report.problems.length === 0 ? verified_at : (readSaved(data_dir)?.well_at ?? null);
+  writeFileSync(`${path}.new`, JSON.stringify({ verified_at, well_at, report }), { mode: 0o600 });
   renameSync(`${path}.new`, path);
 }
 
@@ -63,11 +76,18 @@ function readSaved(data_dir: string): Static<typeof Saved> | undefined {
   return Value.Check(Saved, saved) ? saved : undefined;
 }
 
-/** When a point was last verified without a difference, in Unix seconds; undefined when never. */
-export function lastVerified(data_dir: string): number | undefined {
-  const well_at = readSaved(data_dir)?.well_at ?? null;
-  return well_at === null ? undefined : Temporal.Instant.from(well_at).epochMilliseconds / 1_000;
+/** What the last verification in a data directory found; undefined where there was none. */
+export function readVerification(data_dir: string): Verification | undefined {
+  const saved = readSaved(data_dir);
+  if (saved === undefined) return undefined;
+  const { well_at, report } = saved;
+  return {
+    verified_at: toInstant(saved.verified_at ?? well_at ?? report.point),
+    well_at: well_at === null ? null : toInstant(well_at),
+    bills_unproved: report.bills_unproved,
+  };
 }
 
-/** How many of the bills that the last verification drew are not proved. */
-export const lastUnproved = (data_dir: string): number => readSaved(data_dir)?.report.bills_unproved ?? 0;
+/** As exact as records are. */
+const toInstant = (text: string): Temporal.Instant =>
+  Temporal.Instant.fromEpochMilliseconds(Temporal.Instant.from(text).epochMilliseconds);

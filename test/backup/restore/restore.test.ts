@@ -26,7 +26,7 @@ import type { Manifest } from "../../../src/backup/manifest.ts";
 import { manifestName } from "../../../src/backup/manifest.ts";
 import { openTarget } from "../../../src/backup/open_target.ts";
 import { openPoint } from "../../../src/backup/restore/point.ts";
-import { lastVerified } from "../../../src/backup/verify/report.ts";
+import { readVerification } from "../../../src/backup/verify/report.ts";
 import { verifyPoint } from "../../../src/backup/verify/verify.ts";
 import { Background } from "../../../src/core/background.ts";
 import { readConfig } from "../../../src/core/config.ts";
@@ -176,8 +176,9 @@ onSqlite("`backup verify` and the weekly job say what they proved, and fail on d
   expect(verified.out).toContain(
     "4 bills, rated anew from their events (seed 3)\n2 of 2 documents\nNothing differs\n",
   );
-  const well_at = lastVerified(env.DATA_DIR ?? "");
-  expect(well_at).toBeGreaterThan(1.7e9);
+  const wellAt = () => readVerification(env.DATA_DIR ?? "")?.well_at?.epochMilliseconds;
+  const well_at = wellAt();
+  expect(well_at).toBeGreaterThan(1.7e12);
 
   const name = manifestName(manifest.instant);
   const [first, ...others] = manifest.digests;
@@ -190,7 +191,7 @@ onSqlite("`backup verify` and the weekly job say what they proved, and fail on d
   const message = String(await failed.catch((error) => error));
   writeFileSync(join(backups, name), bytes);
   expect(message).toContain(`The point of ${manifest.instant} is not what was backed up`);
-  expect(lastVerified(env.DATA_DIR ?? "")).toBe(well_at);
+  expect(wellAt()).toBe(well_at);
   expect(message).toMatch(/WRONG: Usage of company \d, 2026-01: the manifest says \d+ of 1 units/);
   expect(await verifyBackup({ config: readConfig(env), log, background: new Background() })).toBeUndefined();
 });
