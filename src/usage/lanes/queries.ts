@@ -5,6 +5,7 @@ import type {
   LaneHolder,
   LaneRows,
   LaneState,
+  SeenLane,
   TakenLane,
 } from "../../usage_store/clickhouse/lanes/lane_rows.ts";
 import { OWNED_MS, WANTED_MS } from "../../usage_store/clickhouse/lanes/limits.ts";
@@ -61,8 +62,8 @@ export class DatabaseLaneRows implements LaneRows {
   async list({ id }: LaneHolder): Promise<LaneState[]> {
     const q = this.#store.read;
     const t = q.use(usageLaneTable);
-    const { lane, epoch, owner_id, owner_url, wanted_by, least_epoch } = t;
-    const columns = { lane, epoch, owner_id, owner_url, wanted_by, least_epoch };
+    const { lane, epoch, owner_id, owner_url, expires_at, wanted_by, least_epoch } = t;
+    const columns = { lane, epoch, owner_id, owner_url, expires_at, wanted_by, least_epoch };
     const is_owned = sql`(${isOwned(q)})`.mapWith(Boolean);
     const is_free = sql`(${isFreeFor(q, id)})`.mapWith(Boolean);
     const rows = await selectRows(q, t, { columns: { ...columns, is_owned, is_free }, order: asc(t.lane) });
@@ -71,12 +72,13 @@ export class DatabaseLaneRows implements LaneRows {
       epoch: row.epoch,
       owner: row.is_owned && row.owner_id !== null ? { id: row.owner_id, url: row.owner_url } : null,
       is_free: row.is_free,
+      stamp: row.expires_at,
       wanted_by: row.wanted_by,
       least_epoch: row.least_epoch,
     }));
   }
 
-  async take(lane: number, { id, url }: LaneHolder): Promise<TakenLane | null> {
+  async take({ lane, epoch, stamp }: SeenLane, { id, url }: LaneHolder): Promise<TakenLane | null> {
     return this.#store.tx(async (q) => {
       const t = q.use(usageLaneTable);
       const [taken] = await q
@@ -88,7 +90,7 @@ export class DatabaseLaneRows implements LaneRows {
           expires_at: later(OWNED_MS),
           wanted_by: null,
         })
-        .where(and(eq(t.lane, lane), isFreeFor(q, id)))
+        .where(and(eq(t.lane, lane), eq(t.epoch, epoch), eq(t.expires_at, stamp)))
         .returning({ epoch: t.epoch, closed_epoch: t.closed_epoch });
       return taken ?? null;
     });
@@ -151,11 +153,11 @@ function isOwned(q: Reads | Queries): SQL | undefined {
   return and(isNotNull(t.owner_id), sql`${t.expires_at} > ${NOW}`);
 }
 
-/** Whether a holder may take a lane: for a while after it became free it is there for whoever wanted it alone. */
+/** Whether a holder may take a lane at once: for a while after it became free it is there for whoever wanted it alone. */
 function isFreeFor(q: Reads | Queries, id: string): SQL | undefined {
   const t = q.use(usageLaneTable);
   return and(
-    or(isNull(t.owner_id), sql`${t.expires_at} <= ${NOW}`),
+    or(isNull(t.owner_id), eq(t.owner_id, id)),
     or(
       isNull(t.wanted_by),
       eq(t.wanted_by, id),

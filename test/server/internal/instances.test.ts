@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
 import { create } from "../../billing/subscriptions/fixtures.ts";
 import { type Deployment, makeDeployment } from "../../support/deployment.ts";
 import { type Answer, type Api, apiOf } from "../../support/harness.ts";
@@ -32,6 +33,9 @@ describe.skipIf(reason !== null)("two instances", () => {
     await deployment.shared(...instances);
   }, 120_000);
   afterAll(() => deployment?.stop());
+
+  /** All events of no usage that were ever sent. */
+  const zeros = new Set<string>();
 
   const event = (id: string, usage = 1) => ({ ...EXTERNAL, id, usage, timestamp: AT });
   const send = (api: Api, body: unknown) => api("POST", "/usage/events", body);
@@ -118,6 +122,33 @@ describe.skipIf(reason !== null)("two instances", () => {
     expect((await apis[1]("DELETE", path)).status).toBe(200);
   });
 
+  test("store each event once, and all that they answer, when the database's clock is set", async () => {
+    const sql = postgres(deployment.settings.DATABASE_URL ?? "", { max: 1, fetch_types: false });
+    const listEpochs = () => sql`SELECT epoch FROM usage_lanes ORDER BY lane`.then((rows) => [...rows]);
+    const isOwned = async () =>
+      (await sql`SELECT FROM usage_lanes WHERE expires_at < clock_timestamp()`).length === 0;
+    const epochs = await listEpochs();
+    const sent = new Set<string>();
+    for (const by of ["1 hour", "10 seconds"]) {
+      // As after a step of an hour: the time of all owners is over, and they don't know.
+      await sql`UPDATE usage_lanes SET expires_at = clock_timestamp() - ${by}::interval`;
+      while (!(await isOwned()))
+        for (const api of apis) {
+          const id = crypto.randomUUID();
+          expect((await send(api, event(id, 0))).status).toBe(201);
+          sent.add(id);
+        }
+    }
+    expect(await listEpochs()).toEqual(epochs);
+    const again = await send(
+      apis[0],
+      [...sent].map((id) => event(id, 0)),
+    );
+    expect(again.body.data).toEqual({ accepted: 0, duplicates: sent.size });
+    for (const id of sent) zeros.add(id);
+    await sql.end();
+  }, 60_000);
+
   test("refuse strangers at what is theirs alone", async () => {
     const anonymous = apiOf(instances[0].url, {});
     for (const name of ["append", "erase", "call"])
@@ -157,9 +188,6 @@ describe.skipIf(reason !== null)("two instances", () => {
     );
     expect(again.body.data).toEqual({ accepted: 0, duplicates: Math.min(sent.length, 1_000) });
   }, 120_000);
-
-  /** All events of no usage that were ever sent. */
-  const zeros = new Set<string>();
 
   test.each([0, 1] as const)(
     "lose and double nothing when one is killed among events, checks and reservations: %i",

@@ -112,7 +112,10 @@ function eventOf(how: Pick<NewEvent, "id" | "usage" | "timestamp"> & Partial<New
   return { subscription_id: 1, timestamp_given: true, metadata: null, ...how };
 }
 
-/** A history of one lane: processes take it, stall and die, calls and answers are lost, inserts land late. */
+/**
+ * A history of one lane: processes take it, stall and die, calls and answers are lost, inserts land late, the clock of the
+ * rows is set.
+ */
 export class History {
   readonly #random: Random;
   readonly #world = new World();
@@ -136,6 +139,7 @@ export class History {
     for (let i = 0; i < PROCESSES; i++) this.#start(this.#random.below(3_000));
     for (let i = 0; i < CLIENTS; i++) void this.#send(CALLS);
     if (this.#random.oneIn(3)) this.#restoreRow();
+    if (this.#random.oneIn(3)) this.#setClock();
     await this.#world.run(HISTORY_MS);
     const counts = Map.groupBy(this.#engine.rows, ({ id }) => id);
     for (const [id, rows] of counts)
@@ -193,13 +197,21 @@ export class History {
     });
   }
 
+  /** Now and then the clock of the rows is set, ahead or back. */
+  #setClock(): void {
+    this.#world.after(this.#random.below(60_000), () => {
+      this.#row.ahead_ms += this.#random.below(60_000) - 30_000;
+      this.#setClock();
+    });
+  }
+
   #keep(process: SimProcess): LaneKeeper<SimBlock, SimService> {
     const random = this.#random;
     const log = new SimLog(this.#engine, this.#world, process, random);
     const rows = new SimRows(this.#row, this.#world, process, random);
     const holder = { id: String(random.next()), url: null };
     const tools = this.#mutate({ rows, log, clock: process.clock, holder });
-    const keeper = new LaneKeeper<SimBlock, SimService>(0, tools, {
+    const keeper = new LaneKeeper<SimBlock, SimService>(tools, {
       open: async (tenure) => {
         this.#owners++;
         const stored = await log.ask(() => [...this.#engine.rows]);
@@ -208,7 +220,7 @@ export class History {
       onFailure: () => undefined,
     });
     const look = (): void => {
-      void rows
+      void tools.rows
         .list(holder)
         .then(([state]) => state && keeper.see(state))
         .catch(() => undefined);

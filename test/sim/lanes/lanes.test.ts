@@ -5,7 +5,7 @@ import { History, type Mutation, type Outcome } from "./history.ts";
 const HISTORIES = Number(process.env.LANE_HISTORIES ?? 60);
 const IS_LONG = process.env.LANE_HISTORIES !== undefined;
 const SEED = Number(process.env.LANE_SEED ?? 1);
-/** The histories among which a mutation must make one go wrong; one in a hundred does, at the least. */
+/** The histories among which a mutation must make one go wrong; one in two hundred does, at the least. */
 const MUTATED = 2_000;
 
 async function live(
@@ -55,6 +55,12 @@ describe("without a part of the protocol answers are wrong:", () => {
     },
     "no look at the last epoch where rows were put back": (tools) => {
       return { ...tools, log: changed(tools.log, { lastEpoch: async () => 0 }) };
+    },
+    "leases that end by the clock of the rows": (tools) => {
+      const { rows } = tools;
+      const list: typeof rows.list = async (...given) =>
+        (await rows.list(...given)).map((state) => ({ ...state, is_free: state.owner === null }));
+      return { ...tools, rows: changed(rows, { list }) };
     },
     "closing one epoch back": (tools) => {
       const { rows } = tools;

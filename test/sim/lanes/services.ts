@@ -5,6 +5,7 @@ import type {
   LaneHolder,
   LaneRows,
   LaneState,
+  SeenLane,
   TakenLane,
 } from "../../../src/usage_store/clickhouse/lanes/lane_rows.ts";
 import { OWNED_MS, WANTED_MS } from "../../../src/usage_store/clickhouse/lanes/limits.ts";
@@ -91,12 +92,14 @@ export class SimLog implements LaneLog<SimBlock> {
   }
 }
 
-/** The row of a lane, with a clock that is not the processes'. */
+/** The row of a lane, with a clock that is not the processes', and that is set now and then. */
 export class SimRow {
   epoch = 0;
   closed_epoch = 0;
   owner: LaneHolder | null = null;
   expires_ms = 0;
+  /** How far its clock is ahead. */
+  ahead_ms = 0;
   wanted_by: string | null = null;
   least_epoch = 0;
   readonly #world: World;
@@ -106,7 +109,7 @@ export class SimRow {
   }
 
   get now_ms(): number {
-    return this.#world.now_ms;
+    return this.#world.now_ms + this.ahead_ms;
   }
 
   /** What a backup of the row holds. */
@@ -123,8 +126,12 @@ export class SimRow {
     this.wanted_by = null;
   }
 
+  get is_owned(): boolean {
+    return this.owner !== null && this.expires_ms > this.now_ms;
+  }
+
   isFreeFor({ id }: LaneHolder): boolean {
-    if (this.owner !== null && this.expires_ms > this.now_ms) return false;
+    if (this.owner !== null && this.owner.id !== id) return false;
     const is_kept = this.wanted_by !== null && this.now_ms < this.expires_ms + WANTED_MS;
     return !is_kept || this.wanted_by === id;
   }
@@ -156,18 +163,19 @@ export class SimRows implements LaneRows {
       {
         lane: 0,
         epoch: row.epoch,
-        owner: row.owner,
+        owner: row.is_owned ? row.owner : null,
         is_free: row.isFreeFor(holder),
+        stamp: String(row.expires_ms),
         wanted_by: row.wanted_by,
         least_epoch: row.least_epoch,
       },
     ]);
   }
 
-  take(_: number, holder: LaneHolder): Promise<TakenLane | null> {
+  take({ epoch, stamp }: SeenLane, holder: LaneHolder): Promise<TakenLane | null> {
     const row = this.#row;
     return this.#call(() => {
-      if (!row.isFreeFor(holder)) return null;
+      if (row.epoch !== epoch || String(row.expires_ms) !== stamp) return null;
       // Owners that come and go before they have closed anything are where the protocol has most to bear.
       if (this.#random.oneIn(3)) this.#process.stall(this.#random.below(20_000));
       row.epoch++;

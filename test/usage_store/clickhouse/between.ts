@@ -11,7 +11,7 @@ export async function persist(call: () => Promise<AppendResult>): Promise<Append
   }
 }
 
-/** A proxy that holds commits of lanes: before they arrive, or before their answer does. */
+/** A proxy that holds commits of lanes, before they arrive or before their answer does, or lets nothing through. */
 export class Between {
   readonly url: string;
   readonly #server: ReturnType<typeof Bun.serve>;
@@ -19,6 +19,7 @@ export class Between {
   readonly #held = new Map<string, PromiseWithResolvers<void>>();
   readonly #released = Promise.withResolvers<void>();
   readonly #passing = new Set<Promise<unknown>>();
+  is_down = false;
 
   constructor(target: string) {
     const { origin, pathname } = new URL(target);
@@ -37,6 +38,7 @@ export class Between {
   }
 
   async #pass(request: Request, origin: string): Promise<Response> {
+    if (this.is_down) return new Response("down", { status: 502 });
     const { pathname, search, searchParams } = new URL(request.url);
     const lane = searchParams.get("insert_deduplication_token")?.split(":")[0] ?? "";
     const how = this.#holds.get(lane);

@@ -2,6 +2,7 @@ import type {
   LaneHolder,
   LaneRows,
   LaneState,
+  SeenLane,
   TakenLane,
 } from "../../../src/usage_store/clickhouse/lanes/lane_rows.ts";
 import { OWNED_MS } from "../../../src/usage_store/clickhouse/lanes/limits.ts";
@@ -35,15 +36,17 @@ export class MemoryRows implements LaneRows {
       lane,
       epoch: row.epoch,
       owner: isOwned(row) ? row.owner : null,
-      is_free: !isOwned(row) && (row.wanted_by === null || row.wanted_by === id),
+      is_free:
+        (row.owner === null || row.owner.id === id) && (row.wanted_by === null || row.wanted_by === id),
+      stamp: String(row.expires_ms),
       wanted_by: row.wanted_by,
       least_epoch: row.least_epoch,
     }));
   }
 
-  async take(lane: number, holder: LaneHolder): Promise<TakenLane | null> {
+  async take({ lane, epoch, stamp }: SeenLane, holder: LaneHolder): Promise<TakenLane | null> {
     const row = this.#row(lane);
-    if (isOwned(row)) return null;
+    if (row.epoch !== epoch || String(row.expires_ms) !== stamp) return null;
     row.epoch++;
     Object.assign(row, { owner: holder, wanted_by: null, expires_ms: performance.now() + OWNED_MS });
     return { epoch: row.epoch, closed_epoch: row.closed_epoch };

@@ -83,6 +83,28 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     await store.close();
   });
 
+  test("a lane that was lost with its engine is taken again when that is back, with the next epoch", async () => {
+    const between = new Between(await server.createDatabase());
+    const rows = new MemoryRows(LANES);
+    const failures: unknown[] = [];
+    const store = await open(between.url, rows, "only", (error) => failures.push(error));
+    const [event, lost] = [modelEvent(), modelEvent()];
+    await store.append(2, [event], NOW_MS);
+    between.is_down = true;
+    expect(await failure(store.append(2, [lost], NOW_MS))).toMatchObject({ kind: "unavailable" });
+    // The commit and the lane, and then that this can't be taken.
+    while (failures.length < 5) await Bun.sleep(20);
+    between.is_down = false;
+    expect(await persist(() => store.append(2, [event, lost], NOW_MS))).toEqual({
+      accepted: 1,
+      duplicates: 1,
+    });
+    const states = await rows.list({ id: "another", url: null });
+    expect(states.map(({ epoch }) => epoch)).toEqual([2, 1]);
+    await store.close();
+    await between.stop();
+  }, 60_000);
+
   test("a commit is one part, however many events it has", async () => {
     const url = await server.createDatabase();
     const store = await open(url, new MemoryRows(LANES), "only");
@@ -127,6 +149,23 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     await first.close();
     await second.close();
     await between.stop();
+  }, 120_000);
+
+  test("an owner that is cut off does not say that it has closed a company's events, which another one admits", async () => {
+    const url = await server.createDatabase();
+    const rows = new MemoryRows(LANES);
+    const cut = new CutRows(rows);
+    const first = await open(url, cut.rows, "first");
+    await first.append(2, [modelEvent()], NOW_MS);
+    cut.cut();
+    const second = await open(url, rows, "second");
+    await persist(() => second.append(2, [modelEvent()], NOW_MS));
+    const hour_ms = NOW_MS - (NOW_MS % 3_600_000);
+    expect(await failure(first.closeBefore(2, hour_ms))).toMatchObject({ kind: "unavailable" });
+    await second.closeBefore(2, hour_ms);
+    expect(second.sinceOf(2)).toBe(hour_ms);
+    await first.close();
+    await second.close();
   }, 120_000);
 });
 

@@ -7,7 +7,7 @@ import type { AppendResult, LoadResult } from "../../port.ts";
 import type { TotalsKeeper } from "../../running/keeper.ts";
 import type { ClickHouse } from "../engine/engine.ts";
 import type { LaneService } from "../lanes/lane_keeper.ts";
-import type { Monotonic, Tenure } from "../lanes/tenure.ts";
+import { LaneLostError, type Monotonic, type Tenure } from "../lanes/tenure.ts";
 import type { PassedEvents } from "../owner_calls.ts";
 import { encodeEvents, encodeNothing, MARK } from "./event_rows.ts";
 import type { LaneIds } from "./lane_ids.ts";
@@ -75,10 +75,17 @@ export class OwnedLane implements LaneService {
     return this.#writer.exclusive(work);
   }
 
-  /** Stores a commit of no events between two others, and resolves with its number. */
+  /** Stores a commit of no events between two others, and resolves with its number. Errors: MovedError. */
   mark(): Promise<number> {
     const { tenure } = this.#parts;
-    return this.#writer.exclusive(() => tenure.commit((seq) => encodeNothing(MARK, tenure.lane, seq)));
+    return this.exclusive(() =>
+      tenure.commit((seq) => encodeNothing(MARK, tenure.lane, seq)).catch(throwMoved),
+    );
+  }
+
+  /** Resolves when what was admitted before is stored or is not, if the lane is still this process's. Errors: MovedError. */
+  confirm(): Promise<void> {
+    return this.exclusive(() => this.#parts.tenure.confirm().catch(throwMoved));
   }
 
   async close(): Promise<void> {
@@ -115,9 +122,14 @@ export class MovedError extends AppError {
   override name = "MovedError";
 }
 
-function movedError(): MovedError {
+function movedError(cause?: unknown): MovedError {
   const message = "Cannot store events now: they are about to be stored by another instance; send them again";
-  return new MovedError("unavailable", message, { retry_after_s: 1 });
+  return new MovedError("unavailable", message, { retry_after_s: 1, cause });
+}
+
+/** Errors: always throws, MovedError where the lane was lost. */
+function throwMoved(error: unknown): never {
+  throw error instanceof LaneLostError ? movedError(error) : error;
 }
 
 function unknownError(cause: unknown): AppError {

@@ -31,8 +31,13 @@ const SETTINGS: ClickHouseSettings = {
   enable_shared_storage_snapshot_in_query: 1,
 };
 
+/** How long a commit may be under way. */
+const COMMIT_MS = 60_000;
+
 /** Settings of a commit: one block, which is one part. */
 const COMMIT_SETTINGS: ClickHouseSettings = {
+  // A server goes on with an insert that nobody waits for any more.
+  max_execution_time: COMMIT_MS / 1_000,
   async_insert: 0,
   wait_end_of_query: 1,
   input_format_parallel_parsing: 0,
@@ -44,9 +49,6 @@ const COMMIT_SETTINGS: ClickHouseSettings = {
 
 /** How long a statement may go on that nobody waits for any more. */
 const GRACE_S = 5;
-
-/** How long a commit may be under way. */
-const COMMIT_MS = 60_000;
 
 /** A ClickHouse server, as the store asks it. */
 export class ClickHouse {

@@ -11,8 +11,11 @@ const MAX_LANES = 64;
 /** How long a change of the schema may take. */
 const SCHEMA_MS = 60_000;
 
-/** Tokens that the engine remembers of each lane: of over four minutes at the most commits that there can be. */
-const TOKENS = 10_000;
+/**
+ * Tokens that the engine remembers, of all lanes together: of nearly two minutes, were there 64 lanes, an owner for each and
+ * as many commits as they can make. An insert is under way for one.
+ */
+const TOKENS = 100_000;
 
 /** What makes an insert survive a power cut. */
 const DURABLE = "fsync_after_insert = 1, fsync_part_directory = 1, min_rows_to_fsync_after_merge = 1";

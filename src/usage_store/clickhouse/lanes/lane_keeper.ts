@@ -1,5 +1,6 @@
+import type { LaneState, SeenLane } from "./lane_rows.ts";
+import { OWNED_MS, TAKE_MOST_PAUSE_MS, TAKE_PAUSE_MS } from "./limits.ts";
 import { type LaneTools, Tenure } from "./tenure.ts";
-import type { LaneState } from "./lane_rows.ts";
 
 /** What serves a lane while this process owns it. */
 export interface LaneService {
@@ -21,7 +22,6 @@ export interface LaneServing<Block, Service extends LaneService> {
 
 /** Takes a lane where it may, serves it, and gives it up where others want it. */
 export class LaneKeeper<Block, Service extends LaneService> {
-  readonly #lane: number;
   readonly #tools: LaneTools<Block>;
   readonly #serving: LaneServing<Block, Service>;
   #tenure: Tenure<Block> | undefined;
@@ -30,9 +30,13 @@ export class LaneKeeper<Block, Service extends LaneService> {
   #yielding: Promise<void> | undefined;
   #advancing: Promise<void> | undefined;
   #is_closing = false;
+  /** The lane as it was seen last, and since when it is so, by this process's own clock. */
+  #seen: SeenLane | undefined;
+  #seen_since_ms = 0;
+  #pause_ms = 0;
+  #paused_until_ms = 0;
 
-  constructor(lane: number, tools: LaneTools<Block>, serving: LaneServing<Block, Service>) {
-    this.#lane = lane;
+  constructor(tools: LaneTools<Block>, serving: LaneServing<Block, Service>) {
     this.#tools = tools;
     this.#serving = serving;
   }
@@ -52,14 +56,26 @@ export class LaneKeeper<Block, Service extends LaneService> {
     return this.#service && this.#tenure?.epoch;
   }
 
-  /** To be called again and again with what the rows say: takes the lane if it is free, and heeds what others wish. */
+  /** To be called again and again with what the rows say: takes the lane if it may, and heeds what others wish. */
   see(state: LaneState): void {
     if (this.#is_closing) return;
-    if (this.#running === undefined) {
-      if (state.is_free) this.#running = this.#serve().finally(() => (this.#running = undefined));
-      return;
+    if (this.#running !== undefined) return this.#heed(state);
+    const is_silent = this.#isSilent(state);
+    if (!(state.is_free || is_silent) || this.#tools.clock.now() < this.#paused_until_ms) return;
+    this.#running = this.#serve(state).finally(() => (this.#running = undefined));
+  }
+
+  /**
+   * Whether the owner has not renewed the lane for so long that it trusts in it no more. By this process's own clock: that
+   * of the rows may be set, and would end the time of an owner that knows nothing of it. Decision 0376.
+   */
+  #isSilent({ lane, epoch, stamp }: LaneState): boolean {
+    const now_ms = this.#tools.clock.now();
+    if (this.#seen?.epoch !== epoch || this.#seen.stamp !== stamp) {
+      this.#seen = { lane, epoch, stamp };
+      this.#seen_since_ms = now_ms;
     }
-    this.#heed(state);
+    return now_ms - this.#seen_since_ms >= OWNED_MS;
   }
 
   /** Gives up the lane in order. */
@@ -69,14 +85,15 @@ export class LaneKeeper<Block, Service extends LaneService> {
     await this.#running;
   }
 
-  async #serve(): Promise<void> {
+  async #serve(seen: SeenLane): Promise<void> {
     try {
-      const tenure = await Tenure.begin(this.#lane, this.#tools);
+      const tenure = await Tenure.begin(seen, this.#tools);
       if (tenure === null) return;
       this.#tenure = tenure;
       try {
         const service = await this.#serving.open(tenure);
         this.#service = service;
+        this.#pause_ms = 0;
         if (this.#is_closing) void this.#yieldLane();
         await tenure.over;
         this.#service = undefined;
@@ -89,6 +106,8 @@ export class LaneKeeper<Block, Service extends LaneService> {
         this.#service = undefined;
       }
     } catch (error) {
+      this.#pause_ms = Math.min(this.#pause_ms * 2 || TAKE_PAUSE_MS, TAKE_MOST_PAUSE_MS);
+      this.#paused_until_ms = this.#tools.clock.now() + this.#pause_ms;
       this.#serving.onFailure(error);
     }
   }

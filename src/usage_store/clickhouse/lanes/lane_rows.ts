@@ -16,25 +16,30 @@ export interface TakenLane {
 export interface LaneState {
   lane: number;
   epoch: number;
-  /** Its owner; null while it has none. */
+  /** Its owner; null while it has none, or has not renewed it in time by the rows' clock. */
   owner: LaneHolder | null;
-  /** Whether the asker may take it. */
+  /** Whether nobody owns it, or the asker itself does, and it is not kept for somebody who wants it. */
   is_free: boolean;
+  /** Another one after each renewal. */
+  stamp: string;
   /** The holder that wants the lane, by its id. */
   wanted_by: string | null;
   /** The epoch that the lane is to be in at least. */
   least_epoch: number;
 }
 
+/** What tells whether a lane is still as it was seen. */
+export type SeenLane = Pick<LaneState, "lane" | "epoch" | "stamp">;
+
 /**
- * Who owns the lanes: a row each, where each change is a compare-and-set by its epoch and durable when it resolves. Times
- * are by the rows' own clock. Errors of all: the rows can't be reached, and the change may have been made.
+ * Who owns the lanes: a row each, where each change is a compare-and-set by its epoch and durable when it resolves. Errors
+ * of all: the rows can't be reached, and the change may have been made.
  */
 export interface LaneRows {
   /** All lanes, by number, as the asker sees them. */
   list(holder: LaneHolder): Promise<LaneState[]>;
-  /** Takes a lane that is free, with the next epoch. Null: it is not free. */
-  take(lane: number, holder: LaneHolder): Promise<TakenLane | null>;
+  /** Takes a lane as it was seen, with the next epoch. Null: it was taken or renewed since. */
+  take(seen: SeenLane, holder: LaneHolder): Promise<TakenLane | null>;
   /** False: another one has taken it. */
   renew(lane: number, epoch: number): Promise<boolean>;
   /** Records that all epochs before its own are closed. False: another one has taken it. */

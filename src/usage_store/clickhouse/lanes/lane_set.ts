@@ -33,7 +33,7 @@ export class LaneSet<Block, Service extends LaneService> {
     this.#takes_share = takes_share;
     this.#tools = tools;
     this.#onFailure = (error) => serving.onFailure(error);
-    this.#keepers = Array.from({ length: lanes }, (_, lane) => new LaneKeeper(lane, tools, serving));
+    this.#keepers = Array.from({ length: lanes }, () => new LaneKeeper(tools, serving));
     this.#running = this.#run();
   }
 

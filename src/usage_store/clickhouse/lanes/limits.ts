@@ -1,4 +1,4 @@
-/** How long a lane is owned since its owner renewed that, by the records' clock. */
+/** How long a lane stays its owner's that is seen not to be renewed, by the clock of whoever looks. */
 export const OWNED_MS = 10_000;
 
 /** How long an owner trusts that it owns its lane since it sent the renewal, by its own clock: less, as clocks drift. */
@@ -15,6 +15,10 @@ export const WANTED_MS = 2_000;
  * and what owners since then sent may still be under way.
  */
 export const AHEAD_EPOCHS = 1_000;
+
+/** The pause after a lane could not be taken; each further one is twice as long, up to the most. */
+export const TAKE_PAUSE_MS = 500;
+export const TAKE_MOST_PAUSE_MS = 5_000;
 
 /** How often a commit of unknown outcome is sent, and the pause before it is sent again. */
 export const COMMIT_TRIES = 3;

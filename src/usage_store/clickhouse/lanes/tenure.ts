@@ -1,7 +1,7 @@
 import { closeEpoch, closeEpochsBefore } from "./close_epochs.ts";
 import { type CommitNumber, LAST_COMMIT, seqOf } from "./commit_numbers.ts";
 import type { LaneLog } from "./lane_log.ts";
-import type { LaneHolder, LaneRows, TakenLane } from "./lane_rows.ts";
+import type { LaneHolder, LaneRows, SeenLane, TakenLane } from "./lane_rows.ts";
 import { AHEAD_EPOCHS, COMMIT_RETRY_MS, COMMIT_TRIES, RENEWAL_MS, TRUSTED_MS } from "./limits.ts";
 
 /** The time of a process, which no setting of its clock changes. */
@@ -56,13 +56,16 @@ export class Tenure<Block> {
   }
 
   /**
-   * Takes a lane that is free, and closes the epochs of its owners before. Null: it is not free.
+   * Takes a lane as it was seen, and closes the epochs of its owners before. Null: it was taken or renewed since.
    * Errors: LaneLostError; those of the rows and the log.
    */
-  static async begin<Block>(lane: number, tools: LaneTools<Block>): Promise<Tenure<Block> | null> {
-    const { rows, clock, holder } = tools;
+  static async begin<Block>(seen: SeenLane, tools: LaneTools<Block>): Promise<Tenure<Block> | null> {
+    const { rows, log, clock, holder } = tools;
+    const { lane } = seen;
+    // While the engine is away no epochs begin: each is one more to close.
+    await log.lastEpoch(lane);
     const asked_ms = clock.now();
-    const taken = await rows.take(lane, holder);
+    const taken = await rows.take(seen, holder);
     if (taken === null) return null;
     const tenure = new Tenure(lane, tools, taken, asked_ms);
     try {

@@ -96,8 +96,8 @@ export class RemovingStore {
 
   async #closeBefore(lane: OwnedLane, { company_id, since_ms }: InputOf<"close_before">): Promise<null> {
     if (since_ms > this.sinceOf(company_id)) await this.removals.close(company_id, since_ms);
-    // What was admitted before is stored, or is not.
-    await lane.exclusive(async () => undefined);
+    // What was admitted before is stored, or is not. An owner by then that this process knows nothing of admits more.
+    await lane.confirm();
     return null;
   }
 
@@ -116,6 +116,8 @@ export class RemovingStore {
   }
 
   async #remove(owned: OwnedLane, company_id: number, limit: number): Promise<number> {
+    // Another owner may have removed some.
+    await this.refreshBounds(company_id);
     const portion = await this.removals.findPortion(company_id, limit);
     // A number that only removed events had must not be given again.
     if (portion !== undefined) {
