@@ -27,6 +27,13 @@ FormatRegistry.Set("time-zone", (text) => {
 /** A record's id. */
 export const Id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER });
 
+/** The id of a usage event or a reservation: a UUID of whatever version. The format of that name admits fewer once a document is made. */
+export const Uuid = Type.String({
+  pattern: "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+  description: "a UUID",
+  "x-schema": { type: "string", format: "uuid" },
+});
+
 /** An instant that we answer: UTC with milliseconds; those of inputs are in instants.ts. `iso` makes it, so that answers are spared a check. */
 export const At = Type.String({ "x-schema": { type: "string", format: "date-time" } });
 

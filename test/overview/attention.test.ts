@@ -219,7 +219,7 @@ describe("GET /attention", () => {
     expect(items.get("webhook_disabled").newest[0].text).toBe("https://a.example: it failed for days");
     expect(items.get("change_failed").newest[0]).toMatchObject({ text: "The usage store is busy" });
     expect(items.get("debit_failed").newest[0].text).toBe("Account closed 7");
-    expect(items.get("debit_flagged").newest[0].text).toBe("paid_twice: Twice");
+    expect(items.get("debit_flagged").newest[0].text).toBe("paid twice: Twice");
     expect(items.get("credits_low").newest[0]).toMatchObject({
       id: filled.credit_subscription,
       text: "Acme credits",

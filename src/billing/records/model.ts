@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { rangeFields } from "../../core/instants.ts";
 import { Currency } from "../../tenancy/companies/model.ts";
-import { At, Id, nullable, oneOf, pageFields, sortedBy, strict, sumsField } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict, sumsField, Uuid } from "../../core/schema.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
 import { MAX_TIMESTAMP_MS } from "../../usage_store/port.ts";
 import { DecimalText } from "../decimals.ts";
@@ -90,7 +90,7 @@ export type RecordSort = NonNullable<ListBillingRecords["sort"]>;
 
 /** An event, found by its id, its subscription and its time. */
 export const FindEventLines = strict({
-  id: Type.String({ format: "uuid" }),
+  id: Uuid,
   external_subscription_id: Type.String({ maxLength: SHARED_LIMITS.external_id_length }),
   timestamp: Type.Integer({
     minimum: 0,

@@ -76,14 +76,16 @@ function Help() {
             nav?.key && <Key key={path} keys={`g then ${nav.key}`} does={`Go to ${title}`} />,
         )}
       </dl>
-      <label>
-        <input
-          type="checkbox"
-          checked={singleKeys.value}
-          onChange={(event) => setSingleKeys(event.currentTarget.checked)}
-        />{" "}
-        Single letters do something
-      </label>
+      <div class="field check">
+        <label>
+          <input
+            type="checkbox"
+            checked={singleKeys.value}
+            onChange={(event) => setSingleKeys(event.currentTarget.checked)}
+          />{" "}
+          Single letters do something
+        </label>
+      </div>
     </Dialog>
   );
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { DecimalInput, DecimalText } from "../../billing/decimals.ts";
 import { Code } from "../../billing/meters/model.ts";
 import { SHARED_LIMITS } from "../../core/limits.ts";
-import { At, nullable, oneOf, strict, textUpTo } from "../../core/schema.ts";
+import { At, nullable, oneOf, strict, textUpTo, Uuid } from "../../core/schema.ts";
 import { LIMITS } from "../limits.ts";
 
 /** Why a check refuses, or of what it tells. */
@@ -89,8 +89,5 @@ export const CheckedUsage = Type.Object(
 export type CheckedUsage = Static<typeof CheckedUsage>;
 
 export const FreeReservation = strict({
-  id: Type.String({
-    pattern: "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$",
-    description: "a UUID",
-  }),
+  id: Uuid,
 });

@@ -3,6 +3,7 @@ import { billingModelChangeTable } from "../../billing/billing_model_changes/tab
 import { creditThresholdTable } from "../../billing/credits/tables.ts";
 import { billingRunTable, unbilledUsageTable } from "../../billing/runs/tables.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
+import { groupDigits } from "../../core/money.ts";
 import { periodContaining } from "../../core/periods.ts";
 import { iso } from "../../core/time.ts";
 import { findRow, listRows } from "../../store/list_rows.ts";
@@ -48,7 +49,7 @@ export const lookForUnbilledUsage: Look = async ({ q, scope }) => {
   const newest = rows.map((row) => ({
     id: row.id,
     at: row.at,
-    text: `${row.units} units, ${row.reason === "late" ? "late" : "after the subscription's end"}`,
+    text: `${groupDigits(row.units)} units, ${row.reason === "late" ? "late" : "after the subscription's end"}`,
     path: pathOf(row.subscription_id),
   }));
   return { count: total, newest, path: "/unbilled-usage" };

@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, inArray, isNotNull, isNull, or } from "drizzle-orm";
 import { alertTable } from "../../billing/features/alert_tables.ts";
 import { subscriptionTable } from "../../billing/subscriptions/tables.ts";
+import { groupDigits } from "../../core/money.ts";
 import { iso } from "../../core/time.ts";
 import { mandateFlagTable } from "../../emandate/flags/tables.ts";
 import { mandatePaymentTable } from "../../emandate/payments/tables.ts";
@@ -32,7 +33,7 @@ export const lookForFlags: Look = async ({ q, scope }) => {
   const newest = rows.map(({ id, reason, message, at }) => ({
     id,
     at,
-    text: message === null ? reason : `${reason}: ${message}`,
+    text: [reason.replaceAll("_", " "), ...(message === null ? [] : [message])].join(": "),
     path: `/emandate/flags/${id}`,
   }));
   return { count: total, newest, path: "/emandate/flags?status=open" };
@@ -139,7 +140,7 @@ async function lookForFirings({ q, scope, now }: ReadTx, of: "limit" | "alert"):
     id,
     at,
     // The threshold of a limit is percents of it.
-    text: `${name}: ${alert === null ? "" : `${alert}, `}${value} of ${limit ?? threshold}`,
+    text: `${name}: ${alert === null ? "" : `${alert}, `}${groupDigits(value)} of ${groupDigits(limit ?? threshold)}`,
     path: `/subscriptions/${subscription_id}`,
   }));
   return { count: total, newest, path: of === "alert" ? "/alerts" : null };

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { LIMITS } from "../limits.ts";
-import { At, Id, nullable, oneOf, pageFields, sortedBy, strict } from "../../core/schema.ts";
+import { At, Id, nullable, oneOf, pageFields, sortedBy, strict, Uuid } from "../../core/schema.ts";
 import { SearchUsage } from "../search/model.ts";
 
 const { subscription_ids, external_subscription_ids, metadata, start_time, end_time } =
@@ -12,9 +12,7 @@ export const EraseUsage = strict(
     subscription_ids,
     external_subscription_ids,
     metadata,
-    ids: Type.Optional(
-      Type.Array(Type.String({ format: "uuid" }), { minItems: 1, maxItems: LIMITS.usage_filter_ids }),
-    ),
+    ids: Type.Optional(Type.Array(Uuid, { minItems: 1, maxItems: LIMITS.usage_filter_ids })),
     start_time,
     end_time,
   },

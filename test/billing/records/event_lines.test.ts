@@ -153,3 +153,19 @@ test("only who may see a subscription finds its events, by their own time", asyn
   expect((await company.api("GET", pathOf({ ...event, id: "no-uuid" }))).status).toBe(422);
   expect((await company.api("GET", pathOf({ ...event, id: event.id.toUpperCase() }))).status).toBe(200);
 });
+
+test("an event is found by a UUID of any version, also once the documentation was read", async () => {
+  billing.clock.set("2024-03-02T00:00:00Z");
+  const company = await billing.addCompany();
+  const id = await company.subscribe(PER_UNIT, MARCH);
+  const { external_subscription_id } = (await company.api("GET", `/subscriptions/${id}`)).body.data;
+  // What makes the document registers a check of its own under the name of the format.
+  expect((await billing.service.anonymous("GET", "origin:/openapi.json")).status).toBe(200);
+  const event = { id: "b1e98d37-42c8-9553-43a2-604b6017f943", external_subscription_id, usage: 1 };
+  const sent = await company.api("POST", "/usage/events", [event]);
+  expect(sent.body.data).toMatchObject({ accepted: 1 });
+  const [found] = await events(company);
+  expect(found.id).toBe(event.id);
+  expect(await linesOf(company, found)).toMatchObject({ is_billed: false });
+  expect((await company.api("POST", "/usage/erasures", { ids: [event.id] })).status).toBe(202);
+});

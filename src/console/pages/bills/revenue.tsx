@@ -85,6 +85,7 @@ function RevenueOf({ report, currency }: { report: Report; currency: string }) {
           return bucket === undefined ? "" : period(bucket.from, bucket.to);
         }}
         nameTick={tick}
+        nameValue={(_, i, bucket) => money(rows[i]?.amounts[bucket] ?? "0", currency)}
         {...(unfinished >= 0 && { partial_from: unfinished })}
       />
     </Section>

@@ -1,6 +1,6 @@
 import type { AttentionKind } from "../../../overview/attention/model.ts";
 import { useAnswer } from "../../api/cache.ts";
-import { BASE } from "../../app/find_page.ts";
+import { BASE, findPage } from "../../app/find_page.ts";
 import { number } from "../../text/number.ts";
 import { Badge, Section } from "../../ui/page.tsx";
 import { Await } from "../../ui/states.tsx";
@@ -30,6 +30,12 @@ const KINDS: Record<AttentionKind, { title: string; href: string; tone: "bad" | 
   },
 };
 
+/** What is wrong, which leads to its page where it has one: by its path in the interface. */
+function Linked({ text, path }: { text: string; path: string }) {
+  const href = BASE + path.replace("/emandate/", "/debits/").replace("/lending/", "/loans/");
+  return findPage(href) ? <a href={href}>{text}</a> : <>{text}</>;
+}
+
 /** What needs a person: the gravest first. */
 export function NeedsAttention() {
   const attention = useAnswer(getAttention);
@@ -49,9 +55,9 @@ export function NeedsAttention() {
                     <Badge tone={KINDS[kind].tone}>{number(count)}</Badge> {KINDS[kind].title}
                   </summary>
                   <ul class="rows">
-                    {newest.map(({ id, at, text }) => (
+                    {newest.map(({ id, at, text, path }) => (
                       <li key={id}>
-                        {text}{" "}
+                        <Linked text={text} path={path} />{" "}
                         <span class="soft">
                           <Time at={at} />
                         </span>

@@ -146,6 +146,7 @@ function RevenueSection({ of }: { of: NonNullable<Figures["revenue"]> }) {
               sentence={`${money(total?.amount ?? "0", currency)} billed in ${count(total?.records ?? 0, "bill")}, by product.`}
               nameBucket={(i) => month(of.buckets[i]?.from ?? "")}
               nameTick={month}
+              nameValue={(_, i, bucket) => money(rows[i]?.amounts[bucket] ?? "0", currency)}
               partial_from={starts.length - 1}
             />
           </Section>

@@ -71,7 +71,7 @@ function PlanChoice({ of, onChoose }: { of: SubscriptionDetail; onChoose: (act: 
       </p>
       <Pick
         label="New billing model"
-        source={BILLING_MODELS}
+        source={{ ...BILLING_MODELS, input: { currency: of.billing_model.currency } }}
         value={model?.id}
         onPick={(_, row) => setModel(row)}
       />
