@@ -14,8 +14,8 @@ import { piecesOf, type Target } from "./target.ts";
 
 /** How long reading usage for a backup may take. */
 const USAGE_MS = 3_600_000;
-/** Numbers of events in one segment at most: its file is on disk while it is stored. */
-const SEGMENT_NUMBERS = 5_000_000;
+/** About how many events a segment has at most: its file is on disk while it is stored. */
+const SEGMENT_EVENTS = 5_000_000;
 
 /** What a point is taken of, and where it goes. */
 export interface BackupSource {
@@ -140,9 +140,10 @@ class Taking {
       previous.last_seq <= last_seq &&
       previous.segments.every((segment) => segment.recipient === recipient);
     const before = is_ours ? previous.segments : [];
-    const shared = [...before, ...(await this.#segments(is_ours ? previous.last_seq : 0, last_seq))];
+    const added = await this.#segments(is_ours ? previous.last_seq : 0, last_seq, events - countOf(before));
+    const shared = [...before, ...added];
     if (countOf(shared) === events) return { segments: shared, digests, events };
-    const segments = await this.#segments(0, last_seq);
+    const segments = await this.#segments(0, last_seq, events);
     if (countOf(segments) === events) return { segments, digests, events };
     throw new Error(`Cannot back usage up: ${events} events were counted and ${countOf(segments)} read`);
   }
@@ -155,18 +156,19 @@ class Taking {
     return { ...(await this.#store(`usage/kept/${instant}-${unique()}.parquet`, path)), since };
   }
 
-  async #segments(from: number, last_seq: number): Promise<Manifest["segments"]> {
+  async #segments(from: number, last_seq: number, expected: number): Promise<Manifest["segments"]> {
     const segments: Manifest["segments"] = [];
-    for (let after = from; after < last_seq; after += SEGMENT_NUMBERS) {
-      const to = Math.min(after + SEGMENT_NUMBERS, last_seq);
-      this.#tell(`usage: ${after - from} of ${last_seq - from} events`);
-      const path = join(this.#scratch, "segment.parquet");
-      const events = await this.#source.usage.exportSegment({ from: after, to, path }, USAGE_MS);
+    const path = join(this.#scratch, "segment.parquet");
+    for (let after = from; after < last_seq; ) {
+      this.#tell(`usage: ${countOf(segments)} of ${expected} events`);
+      const range = { from: after, to: last_seq, limit: SEGMENT_EVENTS };
+      const { to, events } = await this.#source.usage.exportSegment(path, range, USAGE_MS);
       if (events > 0) {
         const object = await this.#store(`usage/0/${after}-${to}-${unique()}.parquet`, path);
         segments.push({ ...object, lane: 0, from: after, to, events });
       }
       rmSync(path, { force: true });
+      after = to;
     }
     return segments;
   }

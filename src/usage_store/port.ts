@@ -221,6 +221,20 @@ export interface MonthDigest {
   digest: string;
 }
 
+/** Which events a segment gets, of all companies: those with `from` < number <= `to`. */
+export interface SegmentRange {
+  from: number;
+  to: number;
+  /** About how many it has at most: it ends before `to`, where a commit ends, if there are more. */
+  limit?: number;
+}
+
+/** A segment that was written, up to the number `to`. */
+export interface WrittenSegment {
+  to: number;
+  events: number;
+}
+
 /** The total of a window without its digest. */
 export type WindowSum = Pick<WindowTotal, "units" | "event_count" | "corrections">;
 
@@ -343,12 +357,11 @@ export interface UsageStore extends UsageRemovals, UsageErasures, UsageSeries {
   export(query: ExportQuery, write: Write, options: ExportOptions): Promise<void>;
 
   /**
-   * Writes the events of all companies with `from` < number <= `to` into a new Parquet file at `path`, and answers how
-   * many they are. `to` is a result of `lastSeq`, so that none of them is missing. The columns: seq BIGINT, company_id,
-   * subscription_id INTEGER, timestamp BIGINT (Unix ms), id UUID, usage DECIMAL(18,6), metadata VARCHAR (canonical JSON
-   * or null), created_at BIGINT (Unix ms); sorted by seq.
+   * Writes the events of a range of numbers into a new Parquet file at `path`. `to` is a result of `lastSeq`, so that none
+   * of them is missing. The columns: seq BIGINT, company_id, subscription_id INTEGER, timestamp BIGINT (Unix ms), id UUID,
+   * usage DECIMAL(18,6), metadata VARCHAR (canonical JSON or null), created_at BIGINT (Unix ms); sorted by seq.
    */
-  exportSegment(segment: { from: number; to: number; path: string }, timeout_ms: number): Promise<number>;
+  exportSegment(path: string, range: SegmentRange, timeout_ms: number): Promise<WrittenSegment>;
 
   /** The digests of the events of all companies up to a number, by company and month, both ascending. */
   monthDigests(last_seq: number, timeout_ms: number): Promise<MonthDigest[]>;

@@ -48,11 +48,12 @@ export function segmentCases({ store, company }: Place): void {
     try {
       const segment = async (after: number, until: number) => {
         const path = join(folder, `${after}-${until}.parquet`);
-        const events = await store().exportSegment({ from: after, to: until, path }, TIMEOUT_MS);
+        const written = await store().exportSegment(path, { from: after, to: until }, TIMEOUT_MS);
+        expect(written.to).toBe(until);
         const rows =
           await connection.runAndReadAll(`SELECT company_id, subscription_id, timestamp::VARCHAR, id::VARCHAR,
           usage::VARCHAR, metadata, created_at::VARCHAR, seq > ${after} AND seq <= ${until} FROM '${path}' ORDER BY seq`);
-        return { events, rows: rows.getRowsJson() };
+        return { events: written.events, rows: rows.getRowsJson() };
       };
       const rowOf = (owner: number) => (event: ModelEvent) => [
         owner,
@@ -73,6 +74,37 @@ export function segmentCases({ store, company }: Place): void {
     } finally {
       connection.closeSync();
       engine.closeSync();
+      rmSync(folder, { recursive: true });
+    }
+  });
+  test("segments with a limit end where a commit ends, and hold all events between them", async () => {
+    const from = await store().lastSeq(0, TIMEOUT_MS);
+    const commits = [3, 1, 4, 1, 2];
+    const company_id = await company([]);
+    for (const events of commits) {
+      const drawn = Array.from({ length: events }, () => modelEvent({ id: crypto.randomUUID() }));
+      await store().append(company_id, drawn, NOW_MS);
+    }
+    const to = await store().lastSeq(0, TIMEOUT_MS);
+    const folder = mkdtempSync(join(tmpdir(), "segments-"));
+    try {
+      for (const limit of [1, 4, 5, 11, 12]) {
+        let [after, events, segments] = [from, 0, 0];
+        while (after < to) {
+          const path = join(folder, `${limit}-${after}.parquet`);
+          const segment = await store().exportSegment(path, { from: after, to, limit }, TIMEOUT_MS);
+          // At most a commit more than the limit.
+          expect(segment.events).toBeLessThan(limit + 4);
+          const expected = Math.min(limit, 11 - events);
+          expect(segment.events).toBeGreaterThanOrEqual(expected);
+          expect(segment.to).toBeGreaterThan(after);
+          [after, events] = [segment.to, events + segment.events];
+          segments++;
+        }
+        expect([after, events]).toEqual([to, 11]);
+        expect(segments).toBeGreaterThan(limit < 11 ? 1 : 0);
+      }
+    } finally {
       rmSync(folder, { recursive: true });
     }
   });

@@ -102,7 +102,7 @@ export class DraftShipper {
     if (to <= after) return [];
     const path = spool.scratch;
     rmSync(path, { force: true });
-    const events = await usage.exportSegment({ from: after, to, path }, LIMITS.log_usage_ms);
+    const { events } = await usage.exportSegment(path, { from: after, to }, LIMITS.log_usage_ms);
     const object = await this.#write(`${folder}usage/${after}-${to}`, path);
     rmSync(path, { force: true });
     return [{ ...object, lane: 0, from: after, to, events }];

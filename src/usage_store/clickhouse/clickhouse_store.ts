@@ -20,14 +20,16 @@ import type {
   NewEvent,
   SearchQuery,
   SearchResult,
-  StoredId,
+  SegmentRange,
   StoreStats,
+  StoredId,
   SumsCheck,
   TotalsOptions,
   UsageStore,
   UsageWindow,
   WindowSum,
   WindowTotal,
+  WrittenSegment,
 } from "../port.ts";
 import type { QueueMember } from "../query/fair_queue.ts";
 import type { KeptSince } from "../removals.ts";
@@ -46,7 +48,7 @@ import { exportKept, type RemovedRange, Removals } from "./maintain/removals.ts"
 import { reachesBack, RemovingStore, type StoreParts, visibleOf } from "./maintain/removing_store.ts";
 import type { ClickHouseOptions } from "./options.ts";
 import { aggregate, EVENT_SUMS, type Source } from "./query/aggregate.ts";
-import { exportEvents, segmentSql, writeFile } from "./query/export.ts";
+import { exportEvents, findSegment, segmentSql, writeFile } from "./query/export.ts";
 import { whereSql } from "./query/filters.ts";
 import { aggregateWithKept, seriesSourceWithKept, sumsWithKept } from "./query/kept_sums.ts";
 import { measure } from "./query/measure.ts";
@@ -54,7 +56,7 @@ import { metadataKeys } from "./query/metadata_keys.ts";
 import { search } from "./query/search.ts";
 import { filterOf, hoursOf, series } from "./query/series.ts";
 import { seriesFrames } from "./query/series_frames.ts";
-import { countEvents, findStored, lastSeq, lastSeqOfAll } from "./query/stored.ts";
+import { findStored, lastSeq, lastSeqOfAll } from "./query/stored.ts";
 import { haveLateEvents, monthDigests, sums, totals } from "./query/totals.ts";
 
 /**
@@ -278,13 +280,12 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
     });
   }
 
-  exportSegment(
-    { path, ...range }: { from: number; to: number; path: string },
-    timeout_ms: number,
-  ): Promise<number> {
+  exportSegment(path: string, range: SegmentRange, timeout_ms: number): Promise<WrittenSegment> {
     return this.#exports.run(null, { timeout_ms }, async (bounds) => {
-      await writeFile(path, this.engine.bytes(segmentSql(range), bounds));
-      return countEvents(this.engine, range, bounds);
+      const segment = await findSegment(this.engine, range, bounds);
+      const { from } = range;
+      await writeFile(path, this.engine.bytes(segmentSql({ from, to: segment.to }), bounds));
+      return segment;
     });
   }
 

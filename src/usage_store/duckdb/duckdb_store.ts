@@ -52,6 +52,7 @@ import type {
   NewEvent,
   SearchQuery,
   SearchResult,
+  SegmentRange,
   StoreStats,
   SumsCheck,
   TotalsOptions,
@@ -59,6 +60,7 @@ import type {
   UsageWindow,
   WindowSum,
   WindowTotal,
+  WrittenSegment,
 } from "../port.ts";
 
 /**
@@ -292,8 +294,8 @@ class DuckDbUsageStore extends RemovingStore implements CompactableStore {
     }
   }
 
-  exportSegment(segment: { from: number; to: number; path: string }, timeout_ms: number): Promise<number> {
-    return this.runExport(timeout_ms, (connection) => exportSegment(connection, segment));
+  exportSegment(path: string, range: SegmentRange, timeout_ms: number): Promise<WrittenSegment> {
+    return this.runExport(timeout_ms, (connection) => exportSegment(connection, path, range));
   }
 
   monthDigests(last_seq: number, timeout_ms: number): Promise<MonthDigest[]> {

@@ -122,9 +122,9 @@ export async function openLogged({
     // The events of a commit are stored before it.
     usage: {
       lastSeq: async () => k + 1,
-      exportSegment: async ({ from, to, path }) => {
+      exportSegment: async (path, { from, to }) => {
         writeFileSync(path, `${from}-${to}`);
-        return to - from;
+        return { to, events: to - from };
       },
     },
     documents: { fileOf: async () => null },

@@ -46,11 +46,18 @@ export function storedScalar(json: string): string {
   return MARK + json;
 }
 
-/** A pattern for `replaceRegexpAll` and what replaces it, by which the engine makes the canonical text. */
+/** A pattern for `replaceRegexpAll` and what replaces it, by which the engine makes the canonical text of any metadata. */
 export const CANONICAL = {
   pattern: String.raw`("(?:[^"\\]|\\.)*":)|"#([-0-9tfn][^"]*)"|(")#([#{\[](?:[^"\\]|\\.)*"|")|("(?:[^"\\]|\\.)*")`,
   replacement: String.raw`\1\2\3\4\5`,
 };
+
+/**
+ * The same for metadata that `NOT_PLAIN` does not match, at a twentieth of the time: what is marked in it are numbers,
+ * booleans and nulls that are members of objects, and each quote begins or ends a string.
+ */
+export const PLAIN_CANONICAL = { pattern: ':"#([^"]*)"', replacement: String.raw`:\1` };
+export const NOT_PLAIN = String.raw`\\|[^:]"#|"#[^-0-9tfn]`;
 
 /** A pattern for `extractAll`: the strings that are values, and nothing of keys and other scalars. */
 export const STRINGS_PATTERN = String.raw`"(?:[^"\\]|\\.)*":|"#[-0-9tfn][^"]*"|("(?:[^"\\]|\\.)*")`;

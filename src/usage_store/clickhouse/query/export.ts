@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Write } from "../../../core/download.ts";
 import { iso } from "../../../core/time.ts";
 import { nextTurn, ROWS_A_TURN } from "../../../core/chunk.ts";
-import type { ExportOptions, ExportQuery } from "../../port.ts";
+import type { ExportOptions, ExportQuery, SegmentRange, WrittenSegment } from "../../port.ts";
 import {
   assertSorted,
   LINE_FORMATS,
@@ -14,10 +14,11 @@ import {
   tooLarge,
   writePieces,
 } from "../../query/export_file.ts";
-import { CANONICAL, readMetadata } from "../append/stored_metadata.ts";
+import { readMetadata } from "../append/stored_metadata.ts";
 import { type Bounds, type ClickHouse, timeoutError } from "../engine/engine.ts";
-import { asDecimal, asNumber, asText, integer, integers, type Row, text, texts } from "../engine/sql.ts";
+import { asDecimal, asNumber, asText, integer, integers, type Row, texts } from "../engine/sql.ts";
 import { subscriptionSql, whereSql } from "./filters.ts";
+import { CANONICAL_METADATA } from "./metadata_sql.ts";
 import { orderSql } from "./search.ts";
 
 interface ExportedEvent {
@@ -144,27 +145,41 @@ function matchedSql(wanted: ExportQuery): string {
   return `usage_events WHERE ${whereSql(wanted)} AND ${subscriptionSql([...wanted.keys.keys()])} ${order}`;
 }
 
-/** SQL of metadata as canonical JSON text, of events that have any. */
-const METADATA = `replaceRegexpAll(metadata, ${text(CANONICAL.pattern)}, ${text(CANONICAL.replacement)})`;
-
 function parquetSql(wanted: ExportQuery): string {
   const [ids, keys] = [[...wanted.keys.keys()], [...wanted.keys.values()]];
   const key =
     ids.length === 0 ? "''" : `transform(toInt64(subscription_id), ${integers(ids)}, ${texts(keys)}, '')`;
   return `SELECT toString(id) AS id, ${key} AS subscription_id, timestamp, usage,
-      if(metadata = '', '{}', ${METADATA}) AS metadata, fromUnixTimestamp64Milli(created_at, 'UTC') AS created_at
+      if(metadata = '', '{}', ${CANONICAL_METADATA}) AS metadata, fromUnixTimestamp64Milli(created_at, 'UTC') AS created_at
     FROM (SELECT * FROM ${matchedSql(wanted)}) FORMAT Parquet`;
+}
+
+/** Up to which number a segment goes, and how many events it has. */
+export async function findSegment(
+  engine: ClickHouse,
+  { from, to, limit }: SegmentRange,
+  bounds: Bounds,
+): Promise<WrittenSegment> {
+  const numbers = `SELECT seq FROM usage_events WHERE ${segmentWhere({ from, to })}`;
+  // All events of a commit have its number.
+  const first = limit === undefined ? "" : `ORDER BY seq LIMIT ${integer(limit)} WITH TIES`;
+  const [[count = 0, last = 0] = []] = await engine.ask(
+    `SELECT count(), max(seq) FROM (${numbers} ${first})`,
+    bounds,
+  );
+  const events = asNumber(count);
+  return { to: limit === undefined || events < limit ? to : asNumber(last), events };
 }
 
 /** SQL of a range of numbers, in Parquet; see `UsageStore.exportSegment`. */
 export function segmentSql({ from, to }: { from: number; to: number }): string {
   return `SELECT toInt64(seq) AS seq, toInt32(company_id) AS company_id, toInt32(subscription_id) AS subscription_id,
-      timestamp, id, usage, if(metadata = '', NULL, ${METADATA}) AS metadata, created_at
+      timestamp, id, usage, if(metadata = '', NULL, ${CANONICAL_METADATA}) AS metadata, created_at
     FROM (SELECT * FROM usage_events WHERE ${segmentWhere({ from, to })} ORDER BY seq) FORMAT Parquet`;
 }
 
 /** SQL of the condition of a range of numbers. */
-export function segmentWhere({ from, to }: { from: number; to: number }): string {
+function segmentWhere({ from, to }: { from: number; to: number }): string {
   return `company_id > 0 AND seq > ${integer(from)} AND seq <= ${integer(to)}`;
 }
 

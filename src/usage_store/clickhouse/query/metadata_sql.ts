@@ -1,10 +1,24 @@
 import { isNumberText } from "../../metadata_text.ts";
 import type { MetadataCondition } from "../../event_filter.ts";
-import { storedScalar, storedText, STRINGS_PATTERN } from "../append/stored_metadata.ts";
+import {
+  CANONICAL,
+  NOT_PLAIN,
+  PLAIN_CANONICAL,
+  storedScalar,
+  storedText,
+  STRINGS_PATTERN,
+} from "../append/stored_metadata.ts";
 import { integer, text, textSet, texts } from "../engine/sql.ts";
 
 // The column `metadata` holds JSON all of whose scalars are strings (stored_metadata.ts): what JSONExtractString finds is
 // the stored form of a scalar, the JSON of an object or array, and nothing where there is none of them.
+
+/** SQL of metadata as canonical JSON text, of events that have any. */
+export const CANONICAL_METADATA = `if(match(metadata, ${text(NOT_PLAIN)}), ${replacedSql(CANONICAL)}, ${replacedSql(PLAIN_CANONICAL)})`;
+
+function replacedSql({ pattern, replacement }: { pattern: string; replacement: string }): string {
+  return `replaceRegexpAll(metadata, ${text(pattern)}, ${text(replacement)})`;
+}
 
 /** The part of a path that may be the index of an array element. */
 const INDEX = /^(?:0|[1-9][0-9]{0,8})$/;
@@ -68,7 +82,7 @@ export function conditionSql({ key, op, values }: MetadataCondition): string {
   if (op === "missing") return `${value} IN ${NONE}`;
   const known = values.filter((one) => one.isWellFormed());
   // The whole metadata holds what its value does: a cheap necessary condition.
-  const hints = known.map((one) => `position(${LOWER_METADATA}, ${text(lower(inside(one)))}) > 0`);
+  const hints = known.map(hintSql);
   const parts = known.map((one) => `position(text, ${text(lower(one))}) > 0`);
   const holds = `arrayExists(text -> ${anyOf(parts)}, [${lowerSql(textSql("value"))}])`;
   return `(${anyOf(hints)} AND arrayExists(value -> value NOT IN ${NONE} AND ${holds}, [${value}]))`;
@@ -98,10 +112,19 @@ export function groupTextSql(value: string, max_length: number): string {
 /** Whether a string value at any depth contains `search`, in any case. */
 export function searchSql(search: string): string {
   if (!search.isWellFormed()) return "false";
-  const hint = `position(${LOWER_METADATA}, ${text(lower(inside(search)))}) > 0`;
   const found = `position(${lowerSql(textSql("JSONExtractString(string)"))}, ${text(lower(search))}) > 0`;
-  return `(${hint} AND arrayExists(string -> string != '' AND ${found},
+  return `(${hintSql(search)} AND arrayExists(string -> string != '' AND ${found},
     extractAll(metadata, ${text(STRINGS_PATTERN)})))`;
+}
+
+/** Whether the whole metadata holds a text, in any case: a cheap necessary condition. */
+function hintSql(value: string): string {
+  const wanted = lower(inside(value));
+  if (!/^[ -~]*$/.test(wanted)) return `position(${lowerSql("metadata")}, ${text(wanted)}) > 0`;
+  // Of other characters these alone are one of ASCII in lower case.
+  const others = Object.entries({ i: "İ", k: "\u212A" }).filter(([character]) => wanted.includes(character));
+  const hints = others.map(([, other]) => `position(metadata, ${text(other)}) > 0`);
+  return anyOf([`positionCaseInsensitive(metadata, ${text(wanted)}) > 0`, ...hints]);
 }
 
 /** A text as it stands within a string of JSON. */
@@ -113,7 +136,6 @@ function inside(value: string): string {
 function lowerSql(value: string): string {
   return `lowerUTF8(replaceAll(replaceAll(${value}, 'İ', 'i'), 'Σ', 'σ'))`;
 }
-const LOWER_METADATA = lowerSql("metadata");
 
 function lower(value: string): string {
   return Array.from(value, (character) => Array.from(character.toLowerCase())[0]).join("");

@@ -2,7 +2,6 @@ import { chunks } from "../../../core/chunk.ts";
 import type { StoredId } from "../../port.ts";
 import type { Bounds, ClickHouse } from "../engine/engine.ts";
 import { asNumber, asText, integer, integerSet, uuidSet } from "../engine/sql.ts";
-import { segmentWhere } from "./export.ts";
 import { HOUR } from "./filters.ts";
 
 /** Ids of one statement. */
@@ -51,17 +50,4 @@ export async function lastSeq(
 export async function lastSeqOfAll(engine: ClickHouse, bounds: Bounds): Promise<number> {
   const [[seq = 0] = []] = await engine.ask("SELECT max(seq) FROM usage_events WHERE company_id > 0", bounds);
   return asNumber(seq);
-}
-
-/** How many events a range of numbers has. */
-export async function countEvents(
-  engine: ClickHouse,
-  range: { from: number; to: number },
-  bounds: Bounds,
-): Promise<number> {
-  const [[events = 0] = []] = await engine.ask(
-    `SELECT count() FROM usage_events WHERE ${segmentWhere(range)}`,
-    bounds,
-  );
-  return asNumber(events);
 }
