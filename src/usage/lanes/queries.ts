@@ -62,14 +62,15 @@ export class DatabaseLaneRows implements LaneRows {
   async list({ id }: LaneHolder): Promise<LaneState[]> {
     const q = this.#store.read;
     const t = q.use(usageLaneTable);
-    const { lane, epoch, owner_id, owner_url, expires_at, wanted_by, least_epoch } = t;
-    const columns = { lane, epoch, owner_id, owner_url, expires_at, wanted_by, least_epoch };
+    const { lane, epoch, closed_epoch, owner_id, owner_url, expires_at, wanted_by, least_epoch } = t;
+    const columns = { lane, epoch, closed_epoch, owner_id, owner_url, expires_at, wanted_by, least_epoch };
     const is_owned = sql`(${isOwned(q)})`.mapWith(Boolean);
     const is_free = sql`(${isFreeFor(q, id)})`.mapWith(Boolean);
     const rows = await selectRows(q, t, { columns: { ...columns, is_owned, is_free }, order: asc(t.lane) });
     return rows.map((row) => ({
       lane: row.lane,
       epoch: row.epoch,
+      closed_epoch: row.closed_epoch,
       owner: row.is_owned && row.owner_id !== null ? { id: row.owner_id, url: row.owner_url } : null,
       is_free: row.is_free,
       stamp: row.expires_at,

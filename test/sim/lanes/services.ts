@@ -163,6 +163,7 @@ export class SimRows implements LaneRows {
       {
         lane: 0,
         epoch: row.epoch,
+        closed_epoch: row.closed_epoch,
         owner: row.is_owned ? row.owner : null,
         is_free: row.isFreeFor(holder),
         stamp: String(row.expires_ms),

@@ -35,6 +35,7 @@ export class MemoryRows implements LaneRows {
     return this.#rows.map((row, lane) => ({
       lane,
       epoch: row.epoch,
+      closed_epoch: row.closed_epoch,
       owner: isOwned(row) ? row.owner : null,
       is_free:
         (row.owner === null || row.owner.id === id) && (row.wanted_by === null || row.wanted_by === id),

@@ -32,9 +32,11 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     rows: LaneRows,
     id: string,
     on_failure: (error: unknown) => void = () => undefined,
+    takes_share = true,
   ): Promise<UsageStore> =>
     openClickHouse({
       on_failure,
+      takes_share,
       url,
       lanes: LANES,
       openRows: async () => rows,
@@ -150,6 +152,35 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     await second.close();
     await between.stop();
   }, 120_000);
+
+  test("what divides the numbers of all lanes waits until nothing more is stored before it", async () => {
+    const url = await server.createDatabase();
+    const rows = new MemoryRows(LANES);
+    const cut = new CutRows(rows);
+    const first = await open(url, cut.rows, "one");
+    for (const company_id of [2, 3]) await first.append(company_id, [modelEvent()], NOW_MS);
+    cut.cut();
+    const asking = await open(url, rows, "asking", undefined, false);
+    const steps: string[] = [];
+    const dividing = asking.lastSeq(0, TIMEOUT_MS).then(() => steps.push("divided"));
+    while ((await rows.list({ id: "another", url: null })).some(({ least_epoch }) => least_epoch < 2))
+      await Bun.sleep(10);
+    const between = new Between(url);
+    between.hold(0, "request");
+    // By the same name, so that it need not wait.
+    const second = await open(between.url, rows, "one");
+    await between.held(0);
+    while ((await rows.list({ id: "another", url: null })).some(({ epoch }) => epoch < 2))
+      await Bun.sleep(10);
+    // Long enough to look at the rows once more.
+    await Bun.sleep(300);
+    steps.push("closed");
+    between.release();
+    await dividing;
+    expect(steps).toEqual(["closed", "divided"]);
+    for (const store of [first, second, asking]) await store.close();
+    await between.stop();
+  }, 60_000);
 
   test("an owner that is cut off does not say that it has closed a company's events, which another one admits", async () => {
     const url = await server.createDatabase();

@@ -16,6 +16,8 @@ export interface TakenLane {
 export interface LaneState {
   lane: number;
   epoch: number;
+  /** It and all before are closed. */
+  closed_epoch: number;
   /** Its owner; null while it has none, or has not renewed it in time by the rows' clock. */
   owner: LaneHolder | null;
   /** Whether nobody owns it, or the asker itself does, and it is not kept for somebody who wants it. */

@@ -48,7 +48,10 @@ export class LaneSet<Block, Service extends LaneService> {
     return owner === null || owner?.id === this.#tools.holder.id ? undefined : owner;
   }
 
-  /** Brings all lanes into one epoch, later than all that they were in and than `after`; resolves with it when they are. */
+  /**
+   * Brings all lanes into one epoch, later than all that they were in and than `after`; resolves with it when they are, and
+   * all before are closed: nothing more is stored there.
+   */
   async advanceAll(after: number): Promise<number> {
     const { rows, clock, holder } = this.#tools;
     const present = await rows.list(holder);
@@ -57,7 +60,7 @@ export class LaneSet<Block, Service extends LaneService> {
     for (;;) {
       await Promise.all(this.#keepers.map((keeper) => keeper.advance(epoch)));
       const states = await rows.list(holder);
-      if (states.every((state) => state.epoch >= epoch)) return epoch;
+      if (states.every((state) => state.epoch >= epoch && state.closed_epoch >= epoch - 1)) return epoch;
       await clock.sleep(ADVANCE_LOOK_MS);
     }
   }
