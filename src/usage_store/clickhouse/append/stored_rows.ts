@@ -3,7 +3,7 @@ import { toMillionths } from "../../append/append_request.ts";
 import type { Candidate, FindRows, StoredRow } from "../../append/deduplicate.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
 import type { ClickHouse } from "../engine/engine.ts";
-import { asNumber, asText, integer, integerSet, uuidSet } from "../engine/sql.ts";
+import { asNumber, asText, integer, integerSet, uuids } from "../engine/sql.ts";
 import { hourOf } from "./lane_ids.ts";
 import { readMetadata } from "./stored_metadata.ts";
 
@@ -33,7 +33,7 @@ async function findSome(
   const rows = await engine.ask(
     `SELECT id, subscription_id, timestamp, usage, metadata FROM usage_events
     WHERE company_id = ${integer(company_id)} AND intDiv(timestamp, ${HOUR_MS}) IN ${integerSet(hours)}
-      AND id IN ${uuidSet([...new Set(candidates.map(({ id }) => id))])}`,
+      AND id IN ${uuids([...new Set(candidates.map(({ id }) => id))])}`,
     { timeout_ms: FINDING_MS },
   );
   return rows.map(([id, subscription_id, timestamp, usage, metadata]) => ({

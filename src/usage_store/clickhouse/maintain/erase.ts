@@ -3,11 +3,11 @@ import { ERASED, ERASED_KEY, erasedMetadata } from "../../erased_metadata.ts";
 import type { ErasureQuery } from "../../erasures.ts";
 import { readMetadata, storedMetadata, storedScalar } from "../append/stored_metadata.ts";
 import type { Bounds, ClickHouse } from "../engine/engine.ts";
-import { asNumber, asText, integer, text, textSet, texts, uuidSet } from "../engine/sql.ts";
+import { asNumber, asText, integer, lines, text, textSet, texts, uuids } from "../engine/sql.ts";
 import { whereSql } from "../query/filters.ts";
 
-/** Ids of one statement. */
-const IDS_AT_ONCE = 2_000;
+/** Ids of one statement: each change writes the parts of the table anew in which any of its events are. */
+const IDS_AT_ONCE = 10_000;
 
 /** Characters of metadata that one change writes. */
 const PORTION = 4_000_000;
@@ -27,7 +27,7 @@ export async function findUnerased(
     whereSql(filter),
     `seq <= ${integer(last_seq)}`,
     `NOT ${isErasedSql(keep)}`,
-    ...(ids === undefined ? [] : [`id IN ${uuidSet(ids)}`]),
+    ...(ids === undefined ? [] : [`id IN ${uuids(ids)}`]),
   ];
   const sql = `SELECT toString(id) FROM usage_events WHERE ${conditions.join(" AND ")} LIMIT ${integer(limit)}`;
   return (await engine.ask(sql, bounds)).map(([id]) => asText(id));
@@ -54,7 +54,7 @@ export async function eraseMetadata(
   }: { company_id: number; lane: number; ids: readonly string[]; keep: readonly string[] },
 ): Promise<void> {
   for (const some of chunks([...new Set(ids)], IDS_AT_ONCE)) {
-    const where = `company_id = ${integer(company_id)} AND NOT ${isErasedSql(keep)} AND id IN ${uuidSet(some)}`;
+    const where = `company_id = ${integer(company_id)} AND NOT ${isErasedSql(keep)} AND id IN ${uuids(some)}`;
     const erased = await erasedTexts(engine, where, keep);
     for (const portion of portionsOf(erased)) await replace(engine, { company_id, lane }, portion);
   }
@@ -100,13 +100,20 @@ async function replace(
   events: readonly Erased[],
 ): Promise<void> {
   const times = events.map(({ timestamp }) => timestamp);
-  const ids = `CAST(${texts(events.map(({ id }) => id))}, 'Array(UUID)')`;
-  const stored = texts(events.map((event) => event.stored));
+  const ids = events.map(({ id }) => id);
   await engine.run(
-    `ALTER TABLE usage_events UPDATE metadata = ${stored}[indexOf(${ids}, id)] IN PARTITION ${integer(lane)}
+    `ALTER TABLE usage_events UPDATE metadata = ${metadataSql(events, ids)} IN PARTITION ${integer(lane)}
     WHERE company_id = ${integer(company_id)} AND timestamp >= ${integer(times.reduce((a, b) => Math.min(a, b)))}
-      AND timestamp <= ${integer(times.reduce((a, b) => Math.max(a, b)))} AND has(${ids}, id)`,
+      AND timestamp <= ${integer(times.reduce((a, b) => Math.max(a, b)))} AND id IN ${uuids(ids)}`,
     CHANGE_MS,
     { mutations_sync: "2" },
   );
+}
+
+/** SQL of what stands in place of an event's metadata. */
+function metadataSql(events: readonly Erased[], ids: readonly string[]): string {
+  const stored = events.map((event) => event.stored);
+  const [first = ""] = stored;
+  if (stored.every((one) => one === first)) return text(first);
+  return `transform(toString(id), ${lines(ids)}, ${lines(stored)}, metadata)`;
 }

@@ -1,7 +1,7 @@
 import { chunks } from "../../../core/chunk.ts";
 import type { StoredId } from "../../port.ts";
 import type { Bounds, ClickHouse } from "../engine/engine.ts";
-import { asNumber, asText, integer, integerSet, uuidSet } from "../engine/sql.ts";
+import { asNumber, asText, integer, integerSet, uuids } from "../engine/sql.ts";
 import { HOUR } from "./filters.ts";
 
 /** Ids of one statement. */
@@ -22,7 +22,7 @@ export async function findStored(
     const within = hours === undefined ? "" : `AND ${HOUR} IN ${integerSet(hours)}`;
     const rows = await engine.ask(
       `SELECT toString(id), subscription_id FROM usage_events
-      WHERE company_id = ${integer(company_id)} ${within} AND id IN ${uuidSet(some)}`,
+      WHERE company_id = ${integer(company_id)} ${within} AND id IN ${uuids(some)}`,
       bounds,
     );
     for (const [id, subscription_id] of rows)
