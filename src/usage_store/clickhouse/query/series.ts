@@ -13,6 +13,7 @@ import {
   texts,
   type Value,
 } from "../engine/sql.ts";
+import { bucketSql } from "../../query/bucket_sql.ts";
 import { EVENT_SUMS, type Source, SUMS_OF_SUMS } from "./aggregate.ts";
 import { HOUR, hoursWhereSql, isByHour } from "./filters.ts";
 import { groupTextSql, scalarSql } from "./metadata_sql.ts";
@@ -74,21 +75,23 @@ function countsSubscriptions({ measure }: SeriesQuery): boolean {
   return measure === "active_subscriptions";
 }
 
-/** SQL of sums by bucket and group: bucket, g0, g1, [subscription_id,] total, events, low, high, read. */
+/** SQL of sums by bucket and group, some of several rows: bucket, g0, g1, [subscription_id,] total, events, low, high, read. */
 function rowsSql(wanted: SeriesQuery, { from, at, sums }: Source): string {
-  const groups = wanted.group_by.map((grouping, i) => `${groupSql(wanted, grouping)} AS g${i}`);
-  const subscription = countsSubscriptions(wanted) ? ["subscription_id"] : [];
-  const names = ["bucket", ...wanted.group_by.map((_, i) => `g${i}`), ...subscription];
-  const columns = [`${bucketSql(at, wanted.edges)} AS bucket`, ...groups, ...subscription];
-  return `SELECT ${columns.join(", ")}, ${sums}, count() AS read FROM ${from} GROUP BY ${names.join(", ")}`;
-}
-
-/** SQL of the bucket of an instant. Of buckets that begin at one instant only the last holds events. */
-function bucketSql(at: string, edges: readonly number[]): string {
-  if (edges.length <= 2) return "toInt64(0)";
-  const last_by_start = new Map(edges.slice(0, -1).map((edge, i) => [edge, i]));
-  const starts = integers([...last_by_start.keys()]);
-  return `transform(roundDown(${at}, ${starts}), ${starts}, ${integers([...last_by_start.values()])}, toInt64(0))`;
+  const bucket = `toInt64(${bucketSql(at, wanted.edges, (dividend, divisor) => `intDiv(${dividend}, ${divisor})`)}) AS bucket`;
+  const names = wanted.group_by.map((_, i) => `g${i}`);
+  // Labels are looked up for subscriptions, not for each event.
+  const keys = wanted.group_by.map(({ by }, i) => (by === "metadata" ? `g${i}` : "subscription_id"));
+  const by = [...new Set([...keys, ...(countsSubscriptions(wanted) ? ["subscription_id"] : [])])];
+  const columns = by.map((key) => {
+    const grouping = wanted.group_by[names.indexOf(key)];
+    return grouping === undefined ? key : `${groupSql(wanted, grouping)} AS ${key}`;
+  });
+  const rows = `SELECT ${[bucket, ...columns].join(", ")}, ${sums}, count() AS read FROM ${from}
+    GROUP BY ${["bucket", ...by].join(", ")}`;
+  const labels = wanted.group_by.flatMap((grouping, i) =>
+    grouping.by === "metadata" ? [] : [`${groupSql(wanted, grouping)} AS g${i}`],
+  );
+  return labels.length === 0 ? rows : `SELECT *, ${labels.join(", ")} FROM (${rows})`;
 }
 
 function groupSql({ max_key_length }: SeriesQuery, grouping: SeriesGrouping): string {

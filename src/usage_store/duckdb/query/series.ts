@@ -19,7 +19,7 @@ import type { Companies } from "../index/companies.ts";
 import { inRange } from "./in_range.ts";
 import { arePreferred, eventsRead } from "./rollup.ts";
 import { isByTime, unbound } from "../../query/time_range.ts";
-import { spansOf } from "./series_buckets.ts";
+import { spansOf } from "./series_spans.ts";
 import { answerSql, countsSubscriptions, rowsSql, type SeriesSource } from "./series_sql.ts";
 import { type Cuts, groupRowsOf, type SummedQuery, askedSums } from "./sums_choice.ts";
 

@@ -6,7 +6,7 @@ import { keptHoursSql } from "./kept_hours.ts";
 import { cutTextSql, valueSql } from "./metadata_sql.ts";
 import { type GroupRows, groupRowsSql, valueColumn } from "./group_rows.ts";
 import { hoursSql } from "./rollup.ts";
-import { bucketSql } from "./series_buckets.ts";
+import { bucketSql } from "../../query/bucket_sql.ts";
 import type { Parameters } from "../engine/sql.ts";
 
 // A series in SQL, in two steps. Its rows are sums by bucket and group; its answer are the rows of the top groups, of all
@@ -118,7 +118,7 @@ function partSql(
     return `${grouping.labels === undefined ? "subscription_id::BIGINT" : `labels_${i}.label`} AS g${i}`;
   });
   const columns = [
-    `${bucketSql(at, edges)} AS bucket`,
+    `${bucketSql(at, edges, (dividend, divisor) => `(${dividend}) // ${divisor}`)} AS bucket`,
     ...groups,
     ...(countsSubscriptions(wanted) ? ["subscription_id"] : []),
     ...sums,
