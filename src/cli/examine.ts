@@ -47,6 +47,9 @@ export async function examine(config: Config, stores: Stores, question: Question
   return [
     await check("transactional store", () => stores.useRecords(examineStore)),
     await check("usage store", () => examineUsage(config, stores, question)),
+    ...(config.instance_url === null
+      ? []
+      : [await check("instances", () => stores.useRecords(examineInstances))]),
     await check("usage retention", () => stores.useRecords(examineRetention)),
     await check("loan documents", () =>
       stores.useRecords((deps) => examineDocuments(deps, question.read_documents)),
@@ -113,6 +116,24 @@ async function examineUsage(
     if (is_in_use) return "in use by another process: a running server";
     throw error;
   }
+}
+
+/** Whether this instance reaches the others: what it does not store itself it passes on to them. */
+async function examineInstances({ instances: { others } }: Deps): Promise<string> {
+  if (others.length === 0) return "no other one lives";
+  const problems = await Promise.all(
+    others.map(async ({ url }) => {
+      try {
+        const { ok, status } = await fetch(`${url}/health`, { signal: AbortSignal.timeout(PING_MS) });
+        return ok ? [] : [`${url} answers ${status}`];
+      } catch (error) {
+        return [`${url} does not answer: ${error instanceof Error ? error.message : String(error)}`];
+      }
+    }),
+  );
+  if (problems.flat().length > 0)
+    throw new Error(`${problems.flat().join("; ")}; is it the INSTANCE_URL at which others reach it?`);
+  return `${others.map(({ url }) => url).join(", ")} ${others.length === 1 ? "answers" : "answer"}`;
 }
 
 async function examineRetention({ config, store }: Deps): Promise<string> {

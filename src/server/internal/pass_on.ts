@@ -34,14 +34,14 @@ export async function askInstance(
     answer = await response.json();
   } catch (error) {
     signal.throwIfAborted();
-    throw new NoAnswerError(undefined, { cause: error });
+    throw new NoAnswerError(`Instance ${id} does not answer at ${url}`, { cause: error });
   }
   const refused = errorFromWire(answer);
   if (status === 200 && typeof answer === "object" && answer !== null && "data" in answer) return answer.data;
   if (status === 500) throw new OwnerFailedError(`Instance ${id} failed: see its log`);
   // Another instance of its address does not know the signature: the owner is gone.
   if (status === NOT_OWNER || refused === undefined || refused.kind === "unauthorized")
-    throw new NoAnswerError(`Instance ${id} answered ${status}`);
+    throw new NoAnswerError(`Instance ${id} at ${url} answered ${status}`);
   throw refused;
 }
 

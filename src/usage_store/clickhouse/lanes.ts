@@ -194,7 +194,7 @@ export class Lanes implements OwnedLanes {
 
   /**
    * Has the owner of a company's lane do what only it does: here, or where it is. Errors: those of the call; unavailable when
-   * nobody owns the lane for five seconds.
+   * nobody owns the lane for five seconds, or its owner does not answer.
    */
   async atOwner<K extends OwnerCall>(call: K, input: InputOf<K>): Promise<OutputOf<K>> {
     const lane = this.laneOf(input.company_id);
@@ -203,15 +203,17 @@ export class Lanes implements OwnedLanes {
       const owned = this.#set.serviceOf(lane);
       const owner = this.#set.otherOwnerOf(lane);
       let pause_ms = OWNER_LOOK_MS;
+      let unanswered: unknown;
       try {
         if (owned !== undefined) return await this.#works[call](owned, input);
         if (owner?.url != null) return await this.#passOn({ ...owner, url: owner.url }, lane, call, input);
       } catch (error) {
         if (!(error instanceof MovedError || error instanceof NoAnswerError)) throw error;
         if (CLOCK.now() >= until_ms && error instanceof MovedError) throw error;
+        if (error instanceof NoAnswerError) unanswered = error;
         pause_ms = MOVED_LOOK_MS;
       }
-      if (CLOCK.now() >= until_ms) throw nobodyError();
+      if (CLOCK.now() >= until_ms) throw unanswered === undefined ? nobodyError() : silentError(unanswered);
       await CLOCK.sleep(pause_ms);
     }
   }
@@ -299,6 +301,11 @@ export class Lanes implements OwnedLanes {
     this.#closing.abort(closedError());
     await Promise.all([this.totals.close(), this.#set.close()]);
   }
+}
+
+function silentError(cause: unknown): AppError {
+  const message = "Cannot store events now: the instance that stores the company's usage does not answer";
+  return new AppError("unavailable", message, { retry_after_s: 5, cause });
 }
 
 function nobodyError(): AppError {

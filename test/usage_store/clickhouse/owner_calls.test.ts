@@ -134,7 +134,7 @@ describe.skipIf(reason !== null)("two processes on ClickHouse's lanes", () => {
     network.onWay = () => Promise.reject(new NoAnswerError());
     expect(await failure(other.append(1, [modelEvent()], NOW_MS))).toMatchObject({
       kind: "unavailable",
-      message: "Cannot store events now: no instance stores the company's usage",
+      message: "Cannot store events now: the instance that stores the company's usage does not answer",
       retry_after_s: 5,
     });
     network.onWay = (_, perform) => perform();
