@@ -61,10 +61,14 @@ export class S3Bucket {
   async get(key: string): Promise<AsyncIterable<Uint8Array> | null> {
     const response = await this.#send("GET", key);
     if (response.status !== 404) return this.#piecesOf(response, key);
-    // A bucket that is not there says nothing about its objects.
-    const said = (await response.text()).slice(0, 500);
-    if (said.includes("<Code>NoSuchBucket</Code>")) throw this.#failed("GET", key, new Error(`404 ${said}`));
+    await this.#confirmMissing("GET", key, response);
     return null;
+  }
+
+  /** Errors: a bucket that is not there says nothing about its objects. */
+  async #confirmMissing(method: string, key: string, response: Response): Promise<void> {
+    const said = (await response.text()).slice(0, 500);
+    if (said.includes("<Code>NoSuchBucket</Code>")) throw this.#failed(method, key, new Error(`404 ${said}`));
   }
 
   async *#piecesOf({ body }: Response, key: string): AsyncGenerator<Uint8Array> {
@@ -78,12 +82,20 @@ export class S3Bucket {
   /** The bytes of an object; null where it is not there. */
   async sizeOf(key: string): Promise<number | null> {
     const { status, headers } = await drained(await this.#send("HEAD", key));
-    return status === 404 ? null : Number(headers.get("content-length"));
+    if (status !== 404) return Number(headers.get("content-length"));
+    // The answer to a HEAD has no body that could say what is not there, the object or the bucket.
+    const pieces = await this.get(key);
+    if (pieces === null) return null;
+    let size = 0;
+    for await (const piece of pieces) size += piece.length;
+    return size;
   }
 
   /** Removes an object; one that is not there is removed. */
   async remove(key: string): Promise<void> {
-    await drained(await this.#send("DELETE", key));
+    const response = await this.#send("DELETE", key);
+    if (response.status === 404) await this.#confirmMissing("DELETE", key, response);
+    else await drained(response);
   }
 
   /** The objects below a folder, a page of them at a time. */

@@ -64,14 +64,19 @@ test("a server that never answers is given up, and says which, without secrets",
   }
 });
 
-test("a bucket that is not there is no missing object", async () => {
-  s3.onRead = () => new Response("<Error><Code>NoSuchBucket</Code></Error>", { status: 404 });
-  const error = await failure(bucket.get("1/a"));
-  s3.onRead = () => undefined;
-  expect([error instanceof AppError && error.kind, String(error?.cause)]).toEqual([
-    "unavailable",
-    expect.stringContaining("NoSuchBucket"),
-  ]);
+test("a bucket that is not there has no missing objects, and nothing that is removed", async () => {
+  s3.onRead = s3.onWrite = ({ method }) =>
+    new Response(method === "HEAD" ? null : "<Error><Code>NoSuchBucket</Code></Error>", { status: 404 });
+  const failures = await Promise.all(
+    [bucket.get("1/a"), bucket.sizeOf("1/a"), bucket.remove("1/a"), bucket.put("1/a", file)].map(failure),
+  );
+  s3.onRead = s3.onWrite = () => undefined;
+  for (const error of failures)
+    expect([error instanceof AppError && error.kind, String(error?.cause)]).toEqual([
+      "unavailable",
+      expect.stringContaining("NoSuchBucket"),
+    ]);
+  expect(await bucket.sizeOf("1/not there")).toBe(null);
 });
 
 test("nobody listens there", async () => {
