@@ -8,8 +8,9 @@ import type { ClickHouse } from "../engine/engine.ts";
 import { integer } from "../engine/sql.ts";
 import type { LaneIndex } from "./lane_writer.ts";
 
-/** How long the ids of a lane may take. */
+/** How long the ids of a lane may take, and how much longer for each: an owner may read those of 64 lanes at once. */
 const LOADING_MS = 600_000;
+const LOADING_MS_AN_ID = 0.1;
 
 /** The bytes of a row: company, id, timestamp. */
 const ROW_BYTES = 4 + 16 + 8;
@@ -53,22 +54,25 @@ export function hourOf(entry: number): number {
 
 /** Reads the ids of all events that are stored in a lane. */
 export async function loadIds(engine: ClickHouse, lane: number, hash: SipHash): Promise<LaneIds> {
-  const bounds = { timeout_ms: LOADING_MS };
-  const [[events = 0] = []] = await engine.ask(
+  const [[counted = 0] = []] = await engine.ask(
     `SELECT count() FROM usage_events WHERE lane = ${integer(lane)}`,
-    bounds,
+    { timeout_ms: LOADING_MS },
   );
-  const index = FingerprintIndex.for(Number(events));
+  const events = Number(counted);
+  const index = FingerprintIndex.for(events);
+  const timeout_ms = LOADING_MS + Math.ceil(events * LOADING_MS_AN_ID);
   const sql = `SELECT company_id, id, timestamp FROM usage_events
     WHERE lane = ${integer(lane)} AND company_id > 0 FORMAT RowBinary`;
   const block = new EntryBlock(IDS_A_TURN);
   const add = index.add.bind(index);
   const words = new Uint32Array(4);
-  for await (const rows of wholeRows(engine.bytes(sql, bounds))) {
+  for await (const rows of wholeRows(engine.bytes(sql, { timeout_ms }))) {
     for (let at = 0; at < rows.byteLength; at += ROW_BYTES) {
       for (let i = 0; i < 4; i++) words[i] = rows.getUint32(at + 4 + 4 * i, true);
       fingerprint(hash, rows.getUint32(at, true), words, 0);
-      block.add(hash.high, hash.low, entryOf(Number(rows.getBigInt64(at + 20, true))));
+      // A BigInt for each event would cost as much as its hash.
+      const timestamp = rows.getInt32(at + 24, true) * 2 ** 32 + rows.getUint32(at + 20, true);
+      block.add(hash.high, hash.low, entryOf(timestamp));
       if (block.count < IDS_A_TURN) continue;
       block.flush(add);
       await nextTurn();
