@@ -86,8 +86,8 @@ export function Facts({
   );
 }
 
-/** An address of the web or of mail is one word, which breaks between its parts. */
-const textFact = (text: string) => (/^\S+[/@]\S+$/.test(text) ? <Breakable of={text} /> : text);
+/** An address of the web or of mail is one long word, which breaks between its parts. */
+const textFact = (text: string) => (/\S[/@]\S/.test(text) ? <Breakable of={text} /> : text);
 
 type Tone = "good" | "bad" | "warn" | "plain" | "busy";
 

@@ -118,6 +118,7 @@ function TopBar({ of, asked, calls, set }: BarProps) {
         calls={calls}
         onPick={(range) => set({ range })}
       />
+      <IconButton icon="runs" label="Ask again" disabled={is_loading} onClick={reload} />
       <Choose
         label="Interval"
         value={of.interval}
@@ -144,7 +145,6 @@ function TopBar({ of, asked, calls, set }: BarProps) {
           Same weekdays
         </label>
       )}
-      <IconButton icon="runs" label="Ask again" disabled={is_loading} onClick={reload} />
     </div>
   );
 }

@@ -7,7 +7,7 @@ import { RecordLink } from "../record_link.tsx";
 import { type Column, Table } from "../table.tsx";
 import { OTHER_COLOUR, otherName } from "./picture.tsx";
 import { type Explored, withFilter } from "./question.ts";
-import { fieldName, groupName } from "./words.ts";
+import { fieldName, groupName, MEASURE_NAMES } from "./words.ts";
 
 interface Row {
   key: string;
@@ -85,7 +85,11 @@ export function GroupTable(props: {
         <Length share={largest === 0 ? 0 : Math.abs(value ?? 0) / largest} is_negative={(value ?? 0) < 0} />
       ),
     },
-    { title: "Value", is_figure: true, cell: ({ value }) => (value === null ? "–" : number(value)) },
+    {
+      title: MEASURE_NAMES[of.measure],
+      is_figure: true,
+      cell: ({ value }) => (value === null ? "–" : number(value)),
+    },
     ...(data.compare === null
       ? []
       : [
