@@ -5,7 +5,13 @@ import { upload } from "../loans/documents/fixtures.ts";
 import { exchange } from "../access/api_keys/fixtures.ts";
 import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
 import { type Samples, seedCompany } from "../support/console/seed.ts";
-import { expectAccessible, expectNoOverflow, expectNoTrouble, settle } from "../support/console/walk.ts";
+import {
+  expectAccessible,
+  expectNoOverflow,
+  expectNoTrouble,
+  goTo,
+  settle,
+} from "../support/console/walk.ts";
 import { PASSWORD, useService } from "../support/harness.ts";
 
 // What pages of records and lists say beside the records, and what is changed on them.
@@ -70,6 +76,22 @@ describeInBrowser("lists", () => {
       .getByRole("table", { name: "Mandates" })
       .getByRole("link", { name: "Ahmad bin Ali" })
       .waitFor();
+    expectNoTrouble(troubles);
+    await page.close();
+  });
+
+  test("of many columns scroll by themselves between phone and desk", async () => {
+    expect((await service.api("POST", "/emandate/collections/run", {})).status).toBeLessThan(300);
+    const { page, troubles } = await browser.openAs(service.admin_email, "/console/debits/collections");
+    for (const [path, width] of [
+      ["/console/debits/collections", 730],
+      ["/console/debits/payments", 730],
+      ["/console/debits/collections", 700],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await goTo(page, path);
+      await expectNoOverflow(page);
+    }
     expectNoTrouble(troubles);
     await page.close();
   });
