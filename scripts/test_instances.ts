@@ -9,7 +9,7 @@ import { DIFFERS } from "./differs_on_instances.ts";
 import { type ReportedTest, readReport } from "./test_report.ts";
 
 const FAMILIES =
-  "access audit billing contract docs emandate entitlements forms http idempotency loans mcp overview people usage webhooks";
+  "access audit billing console contract docs emandate entitlements forms http idempotency loans mcp overview people usage webhooks";
 
 const given = process.argv.slice(2);
 const places = given.length > 0 ? given : FAMILIES.split(" ").map((family) => `test/${family}`);

@@ -3,7 +3,7 @@ import { useService } from "../support/harness.ts";
 import { describeInBrowser, useBrowser } from "../support/console/browser.ts";
 import { expectAccessible, expectNoOverflow, expectNoTrouble, settle } from "../support/console/walk.ts";
 import { freePort } from "../support/free_port.ts";
-import { runNamedJob } from "../support/jobs.ts";
+import { runAtAll } from "../support/jobs.ts";
 import { makePreparedFolder, startServer } from "../support/process.ts";
 import { addSubscription, search } from "../usage/fixtures.ts";
 
@@ -63,7 +63,7 @@ describeInBrowser("import of usage", () => {
     await looking.promise;
     expect(await page.locator("[aria-busy=true]").count()).toBe(0);
     looked.resolve();
-    await runNamedJob(service, "usage_uploads");
+    await runAtAll(service, "usage_uploads");
     await page.getByText("Nothing was stored.").waitFor();
     await page.getByText("dry run finished").waitFor();
     const window = { month: "2026-01", aggregate: true };
@@ -78,7 +78,7 @@ describeInBrowser("import of usage", () => {
     await page.setViewportSize({ width: 1280, height: 900 });
     await page.getByRole("button", { name: "Import", exact: true }).click();
     await page.getByText("running", { exact: true }).waitFor();
-    await runNamedJob(service, "usage_uploads");
+    await runAtAll(service, "usage_uploads");
     await page.getByText("finished", { exact: true }).waitFor();
     const [file] = await Promise.all([
       page.waitForEvent("download"),
