@@ -139,6 +139,8 @@ export interface LiveLimits {
   /** How many holds a company has, ended ones too until they are removed. */
   count(company_id: number): number;
   find(company_id: number, reservation_id: string): Hold | undefined;
+  /** Whether the company's holds are this process's to know, so that no other can have decided by them until now. */
+  decides(company_id: number): Promise<boolean>;
   add(hold: Hold): void;
   remove(company_id: number, reservation_id: string): void;
   /** Ends holds whose events are stored; their rows are deleted in the background. */

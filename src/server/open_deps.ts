@@ -106,7 +106,9 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
   const background = new Background();
   const owner_link = lanes && signatures && new OwnerLink({ signatures, lanes, background, log });
   const tellOwner = owner_link?.note;
-  const limits = await openLimits({ store, usage, background, log, tellOwner, ...config }, options, lanes);
+  const isOwner = lanes && lanes.confirms.bind(lanes);
+  const known = { store, usage, background, log, tellOwner, isOwner, ...config };
+  const limits = await openLimits(known, options, lanes);
   setLimits(limits);
   const documents = openDocuments(config, store, () => guards.disk.check());
   const services = {

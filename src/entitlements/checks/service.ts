@@ -83,6 +83,13 @@ async function reserve(ctx: Context, input: CheckUsage): Promise<CheckedUsage | 
     if (!is_held) ctx.limits.remove(company_id, hold.reservation_id);
   }
   if (!is_held) return null;
+  // Who took over before the row was there has let others through to what it holds: it is nobody's, and ends by its time.
+  const is_known =
+    (await ctx.limits.decides(company_id)) && ctx.limits.find(company_id, hold.reservation_id) !== undefined;
+  if (!is_known) {
+    ctx.limits.remove(company_id, hold.reservation_id);
+    throw movedError();
+  }
   const { shown } = decision;
   const held = shown && { ...shown, reserved: sum([shown.reserved, units]) };
   return toAnswer({ ...decision, shown: held }, { id: hold.reservation_id, units, expires_at: iso(expires) });
@@ -102,6 +109,12 @@ export async function insertUnchanged(
   return true;
 }
 
+function movedError(): AppError {
+  const message =
+    "Cannot say what is reserved: another instance is taking over the company's usage; ask again";
+  return new AppError("unavailable", message, { retry_after_s: 1 });
+}
+
 /** Frees what a reservation holds. Errors: not_found where there is none: it was settled, has ended, or never was. */
 export const freeReservation = operation({
   name: "free_reservation",
@@ -115,9 +128,14 @@ export const freeReservation = operation({
     const { company_id } = scopeOf(ctx.actor);
     const reservation_id = id.toLowerCase();
     const hold = ctx.limits.find(company_id, reservation_id);
-    if (!hold || hold.expires_ms <= ctx.now.epochMilliseconds) throw notFound("Reservation", id);
-    await transaction(ctx, ({ q }) => deleteReservations(q, company_id, [reservation_id]));
-    ctx.limits.remove(company_id, reservation_id);
+    const is_held = hold !== undefined && hold.expires_ms > ctx.now.epochMilliseconds;
+    if (is_held) {
+      await transaction(ctx, ({ q }) => deleteReservations(q, company_id, [reservation_id]));
+      ctx.limits.remove(company_id, reservation_id);
+    }
+    // Who took over meanwhile may hold it: to be asked again.
+    if (!(await ctx.limits.decides(company_id))) throw movedError();
+    if (!is_held) throw notFound("Reservation", id);
     return {};
   },
 });

@@ -21,6 +21,8 @@ interface Services {
   background: Background;
   log: Log;
   usage_query_timeout_ms: number;
+  /** Whether this process stores the company's usage, and no other did until now; left out where there is no other. */
+  isOwner?: ((company_id: number) => Promise<boolean>) | undefined;
   /** Tells the process that stores the company's usage, where that is another one, of records that have changed. */
   tellOwner?: ((company_id: number, all: boolean) => void) | undefined;
 }
@@ -157,6 +159,10 @@ export class ProcessLimits implements LiveLimits {
 
   find(company_id: number, reservation_id: string): Hold | undefined {
     return this.#holds.find(company_id, reservation_id);
+  }
+
+  decides(company_id: number): Promise<boolean> {
+    return this.#services.isOwner?.(company_id) ?? Promise.resolve(true);
   }
 
   add(hold: Hold): void {

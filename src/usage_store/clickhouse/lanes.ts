@@ -56,6 +56,8 @@ export interface OwnedLanes {
   readonly owned: number;
   otherOwnerOf(company_id: number): LaneHolder | undefined;
   owns(company_id: number): boolean;
+  /** Whether this process owns a company's lane, so that no other can have done so until now. */
+  confirms(company_id: number): Promise<boolean>;
   asOwner<K extends OwnerCall>(call: K, input: InputOf<K>): Promise<OutputOf<K>>;
   /** Gives up all lanes in order, so that others take them; appends are passed on from then on. */
   handOver(): Promise<void>;
@@ -254,6 +256,12 @@ export class Lanes implements OwnedLanes {
 
   owns(company_id: number): boolean {
     return this.#set.serviceOf(this.laneOf(company_id)) !== undefined;
+  }
+
+  async confirms(company_id: number): Promise<boolean> {
+    const service = this.#set.serviceOf(this.laneOf(company_id));
+    if (service === undefined || !(await service.isOwned())) return false;
+    return this.#set.serviceOf(this.laneOf(company_id)) === service;
   }
 
   /** The hours of UTC in which events with these ids may be; undefined where another process knows them. */

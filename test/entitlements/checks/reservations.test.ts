@@ -292,6 +292,38 @@ describe("reservations", () => {
     expect(made).toEqual([]);
   });
 
+  test("are no answer where another process may have decided before their row was there", async () => {
+    const { external } = await company.entitle(MONTHLY);
+    const known = new Set(await rows());
+    const freed = await reserve(external, 10);
+    const held = limits.service.deps.limits;
+    {
+      using decides = spyOn(held, "decides").mockResolvedValue(false);
+      const { status, body, headers } = await company.check(external, { units: 5, reserve_s: 60 });
+      expect([status, body.error, headers.get("retry-after")]).toEqual([
+        503,
+        expect.stringContaining("is taking over"),
+        "1",
+      ]);
+      expect((await company.api("DELETE", `/usage/reservations/${freed}`)).status).toBe(503);
+      expect((await company.api("DELETE", `/usage/reservations/${freed}`)).status).toBe(503);
+      decides.mockRestore();
+    }
+    // The row stays until its time: whoever took over may have read it.
+    expect((await rows()).filter((id) => !known.has(id))).toHaveLength(1);
+    expect(await left(external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
+    // A hold that went while its row was written: what takes over counts by the rows that it finds.
+    const { store } = limits.service.deps;
+    const inTransaction = store.tx.bind(store);
+    using lost = spyOn(store, "tx").mockImplementationOnce(async (work) => {
+      const done = await inTransaction(work);
+      if (held instanceof ProcessLimits) held.drop((company_id) => company_id === company.company_id);
+      return done;
+    });
+    expect((await company.check(external, { units: 5, reserve_s: 60 })).status).toBe(503);
+    expect(lost).toHaveBeenCalled();
+  });
+
   test("of another subscription refuse an event, alone and in a batch, and store nothing", async () => {
     const [mine, theirs] = [await company.entitle(MONTHLY), await company.entitle(MONTHLY)];
     const id = await reserve(mine.external, 10);

@@ -2,7 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openClickHouse } from "../../../src/usage_store/clickhouse/clickhouse_store.ts";
+import {
+  type ClickHouseUsage,
+  openClickHouse,
+} from "../../../src/usage_store/clickhouse/clickhouse_store.ts";
 import { ClickHouse } from "../../../src/usage_store/clickhouse/engine/engine.ts";
 import type { LaneRows } from "../../../src/usage_store/clickhouse/lanes/lane_rows.ts";
 import type { UsageStore } from "../../../src/usage_store/port.ts";
@@ -33,7 +36,7 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     id: string,
     on_failure: (error: unknown) => void = () => undefined,
     takes_share = true,
-  ): Promise<UsageStore> =>
+  ): Promise<ClickHouseUsage> =>
     openClickHouse({
       on_failure,
       takes_share,
@@ -138,11 +141,14 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     const answers = [failure(first.append(2, [stored], NOW_MS)), failure(first.append(3, [late], NOW_MS))];
     await between.held(0);
     await between.held(1);
+    expect(await first.lanes.confirms(2)).toBe(true);
     cut.cut();
     const second = await open(url, rows, "second");
     // It may take the lanes once their time is over.
     expect(await persist(() => second.append(2, [stored], NOW_MS))).toEqual({ accepted: 0, duplicates: 1 });
     expect(await persist(() => second.append(3, [late], NOW_MS))).toEqual({ accepted: 1, duplicates: 0 });
+    // What it decides from here on is another's to decide, also before it has heard of that.
+    expect([await first.lanes.confirms(2), await second.lanes.confirms(2)]).toEqual([false, true]);
     between.release();
     for (const answer of answers) expect((await answer).kind).toBe("unavailable");
     await between.quiet();
@@ -188,6 +194,7 @@ describe.skipIf(reason !== null)("owners of ClickHouse's lanes", () => {
     const cut = new CutRows(rows);
     const first = await open(url, cut.rows, "first");
     await first.append(2, [modelEvent()], NOW_MS);
+    expect(await first.lanes.confirms(2)).toBe(true);
     cut.cut();
     const second = await open(url, rows, "second");
     await persist(() => second.append(2, [modelEvent()], NOW_MS));

@@ -66,6 +66,14 @@ export class OwnedLane implements LaneService {
     return this.#writer.pending_events;
   }
 
+  /** Whether nobody else can have owned the lane until now. */
+  isOwned(): Promise<boolean> {
+    return this.#parts.tenure.confirm().then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** Errors: as `UsageStore.append`; unavailable while the lane moves to another owner. */
   append(prepared: PreparedAppend): Promise<AppendResult> {
     return this.#writer.append(prepared);
