@@ -12,11 +12,13 @@ import {
 } from "../../../src/entitlements/reservations/queries.ts";
 import { reservationTable } from "../../../src/entitlements/reservations/tables.ts";
 import type { Tx } from "../../../src/store/store.ts";
-import type { Json } from "../../support/harness.ts";
+import { INSTANCES, type Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
 
 const limits = useLimits();
+/** Of tests that stand between one instance and its stores. */
+const onOneInstance = test.skipIf(INSTANCES > 1);
 let company: LimitedCompany;
 
 beforeAll(async () => {
@@ -215,36 +217,39 @@ describe("reservations", () => {
       work({ q, now: limits.clock.now(), scope: { company_id: company.company_id } }),
     );
 
-  test("that are made while a change asks about those before refuse it; a new name asks nothing", async () => {
-    const { api } = company;
-    const meter = { code: "raced", name: "Raced", aggregation: "sum" };
-    const meter_id = (await api("POST", "/meters", meter)).body.data.id;
-    const raced = { code: "raced", name: "Raced", kind: "limit", meter_id };
-    const feature = (await api("POST", "/features", raced)).body.data;
-    const { external, id } = await company.entitle();
-    for (const [path, change] of [
-      [`/features/${feature.id}`, { kind: "switch", meter_id: null }],
-      [`/meters/${meter_id}`, { aggregation: "count" }],
-    ] as const) {
-      const settled = holdOf(feature.id, id);
-      await inTx((given) => insertReservation(given, settled));
-      await company.send(external, { id: settled.reservation_id, usage: 1 });
-      const made = holdOf(feature.id, id);
-      const { usage } = limits.service.deps;
-      const findStored = usage.findStored.bind(usage);
-      using asked = spyOn(usage, "findStored").mockImplementation(async (...given) => {
-        const stored = await findStored(...given);
-        await inTx((now) => insertReservation(now, made));
-        return stored;
-      });
-      expect((await api("PUT", path, { name: "Named" })).status).toBe(200);
-      expect(asked).not.toHaveBeenCalled();
-      const { status, body } = await api("PUT", path, { name: "Raced", ...change });
-      expect([path, status, body.error]).toEqual([path, 409, expect.stringContaining("are reserved")]);
-      asked.mockRestore();
-      await inTx(({ q }) => deleteReservations(q, company.company_id, [made.reservation_id]));
-    }
-  });
+  onOneInstance(
+    "that are made while a change asks about those before refuse it; a new name asks nothing",
+    async () => {
+      const { api } = company;
+      const meter = { code: "raced", name: "Raced", aggregation: "sum" };
+      const meter_id = (await api("POST", "/meters", meter)).body.data.id;
+      const raced = { code: "raced", name: "Raced", kind: "limit", meter_id };
+      const feature = (await api("POST", "/features", raced)).body.data;
+      const { external, id } = await company.entitle();
+      for (const [path, change] of [
+        [`/features/${feature.id}`, { kind: "switch", meter_id: null }],
+        [`/meters/${meter_id}`, { aggregation: "count" }],
+      ] as const) {
+        const settled = holdOf(feature.id, id);
+        await inTx((given) => insertReservation(given, settled));
+        await company.send(external, { id: settled.reservation_id, usage: 1 });
+        const made = holdOf(feature.id, id);
+        const { usage } = limits.service.deps;
+        const findStored = usage.findStored.bind(usage);
+        using asked = spyOn(usage, "findStored").mockImplementation(async (...given) => {
+          const stored = await findStored(...given);
+          await inTx((now) => insertReservation(now, made));
+          return stored;
+        });
+        expect((await api("PUT", path, { name: "Named" })).status).toBe(200);
+        expect(asked).not.toHaveBeenCalled();
+        const { status, body } = await api("PUT", path, { name: "Raced", ...change });
+        expect([path, status, body.error]).toEqual([path, 409, expect.stringContaining("are reserved")]);
+        asked.mockRestore();
+        await inTx(({ q }) => deleteReservations(q, company.company_id, [made.reservation_id]));
+      }
+    },
+  );
 
   test("and a change of their feature or its meter at once: of the two one is made", async () => {
     const { api } = company;
@@ -269,7 +274,7 @@ describe("reservations", () => {
     }
   });
 
-  test("are decided anew where their feature was changed before they are on record", async () => {
+  onOneInstance("are decided anew where their feature was changed before they are on record", async () => {
     const { api } = company;
     const feature = (await api("POST", "/features", { code: "anew", name: "Anew", kind: "limit" })).body.data;
     const { external, id } = await company.entitle();
@@ -292,37 +297,40 @@ describe("reservations", () => {
     expect(made).toEqual([]);
   });
 
-  test("are no answer where another process may have decided before their row was there", async () => {
-    const { external } = await company.entitle(MONTHLY);
-    const known = new Set(await rows());
-    const freed = await reserve(external, 10);
-    const held = limits.service.deps.limits;
-    {
-      using decides = spyOn(held, "decides").mockResolvedValue(false);
-      const { status, body, headers } = await company.check(external, { units: 5, reserve_s: 60 });
-      expect([status, body.error, headers.get("retry-after")]).toEqual([
-        503,
-        expect.stringContaining("is taking over"),
-        "1",
-      ]);
-      expect((await company.api("DELETE", `/usage/reservations/${freed}`)).status).toBe(503);
-      expect((await company.api("DELETE", `/usage/reservations/${freed}`)).status).toBe(503);
-      decides.mockRestore();
-    }
-    // The row stays until its time: whoever took over may have read it.
-    expect((await rows()).filter((id) => !known.has(id))).toHaveLength(1);
-    expect(await left(external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
-    // A hold that went while its row was written: what takes over counts by the rows that it finds.
-    const { store } = limits.service.deps;
-    const inTransaction = store.tx.bind(store);
-    using lost = spyOn(store, "tx").mockImplementationOnce(async (work) => {
-      const done = await inTransaction(work);
-      if (held instanceof ProcessLimits) held.drop((company_id) => company_id === company.company_id);
-      return done;
-    });
-    expect((await company.check(external, { units: 5, reserve_s: 60 })).status).toBe(503);
-    expect(lost).toHaveBeenCalled();
-  });
+  onOneInstance(
+    "are no answer where another process may have decided before their row was there",
+    async () => {
+      const { external } = await company.entitle(MONTHLY);
+      const known = new Set(await rows());
+      const freed = await reserve(external, 10);
+      const held = limits.service.deps.limits;
+      {
+        using decides = spyOn(held, "decides").mockResolvedValue(false);
+        const { status, body, headers } = await company.check(external, { units: 5, reserve_s: 60 });
+        expect([status, body.error, headers.get("retry-after")]).toEqual([
+          503,
+          expect.stringContaining("is taking over"),
+          "1",
+        ]);
+        expect((await company.api("DELETE", `/usage/reservations/${freed}`)).status).toBe(503);
+        expect((await company.api("DELETE", `/usage/reservations/${freed}`)).status).toBe(503);
+        decides.mockRestore();
+      }
+      // The row stays until its time: whoever took over may have read it.
+      expect((await rows()).filter((id) => !known.has(id))).toHaveLength(1);
+      expect(await left(external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
+      // A hold that went while its row was written: what takes over counts by the rows that it finds.
+      const { store } = limits.service.deps;
+      const inTransaction = store.tx.bind(store);
+      using lost = spyOn(store, "tx").mockImplementationOnce(async (work) => {
+        const done = await inTransaction(work);
+        if (held instanceof ProcessLimits) held.drop((company_id) => company_id === company.company_id);
+        return done;
+      });
+      expect((await company.check(external, { units: 5, reserve_s: 60 })).status).toBe(503);
+      expect(lost).toHaveBeenCalled();
+    },
+  );
 
   test("of another subscription refuse an event, alone and in a batch, and store nothing", async () => {
     const [mine, theirs] = [await company.entitle(MONTHLY), await company.entitle(MONTHLY)];
