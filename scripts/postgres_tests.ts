@@ -24,7 +24,7 @@ export const ON_POSTGRES = [
   "test/billing/runs/{batches,takeovers}.test.ts",
   "test/emandate/collections/collections.test.ts",
   "test/entitlements/alerts/kill.test.ts",
-  "test/entitlements/checks/reservations.test.ts",
+  "test/entitlements/checks/{reservation_races,reservations}.test.ts",
   "test/webhooks/deliveries/kill.test.ts",
   // Queries of every family.
   "test/access/{authorizations,user_links}/*.test.ts",
