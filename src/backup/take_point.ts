@@ -14,6 +14,8 @@ import { piecesOf, type Target } from "./target.ts";
 
 /** How long reading usage for a backup may take. */
 const USAGE_MS = 3_600_000;
+/** How long the point's cut may take: with ClickHouse each lane must have an owner. */
+const CUT_MS = 600_000;
 /** About how many events a segment has at most: its file is on disk while it is stored. */
 const SEGMENT_EVENTS = 5_000_000;
 
@@ -113,7 +115,7 @@ class Taking {
     this.#tell("records");
     const path = join(this.#scratch, "rows.sqlite");
     // Before the snapshot: what is stored by now has its subscription in it.
-    const stored_seq = await usage.lastSeq(0, USAGE_MS);
+    const stored_seq = await usage.lastSeq(0, CUT_MS);
     if (database_url === null || store.dialect === "sqlite") {
       await this.#assistant.do({ kind: "copy", from: join(data_dir, "meterhouse.sqlite"), to: path });
     } else {

@@ -246,7 +246,7 @@ class ClickHouseStore extends RemovingStore implements ClickHouseUsage {
     if (company_id !== 0)
       return this.#run(company_id, { timeout_ms }, (bounds) => this.#lastSeq(company_id, bounds));
     const last_seq = await this.#run(null, { timeout_ms }, (bounds) => lastSeqOfAll(this.engine, bounds));
-    return this.lanes.frontier(last_seq);
+    return this.lanes.frontier(last_seq, timeout_ms);
   }
 
   #lastSeq(company_id: number, bounds: Bounds): Promise<number> {

@@ -279,11 +279,12 @@ export class Lanes implements OwnedLanes {
 
   /**
    * A number that all events have by then or a lower one, and all later ones a higher one, whatever their lane: all lanes go
-   * on in one epoch. `last_seq`: the highest number of an event by now.
+   * on in one epoch. `last_seq`: the highest number of an event by now. Errors: unavailable when a lane has no owner that does
+   * so in time.
    */
-  async frontier(last_seq: number): Promise<number> {
+  async frontier(last_seq: number, timeout_ms: number): Promise<number> {
     if (last_seq <= this.#frontier) return this.#frontier;
-    const epoch = await this.#set.advanceAll(numberOf(last_seq).epoch);
+    const epoch = await this.#set.advanceAll(numberOf(last_seq).epoch, timeout_ms);
     this.#frontier = seqOf({ epoch, n: 0 });
     return this.#frontier;
   }

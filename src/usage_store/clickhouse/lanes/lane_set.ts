@@ -1,3 +1,4 @@
+import { AppError } from "../../../core/errors.ts";
 import { LaneKeeper, type LaneService, type LaneServing } from "./lane_keeper.ts";
 import type { LaneHolder, LaneState } from "./lane_rows.ts";
 import type { LaneTools } from "./tenure.ts";
@@ -50,10 +51,11 @@ export class LaneSet<Block, Service extends LaneService> {
 
   /**
    * Brings all lanes into one epoch, later than all that they were in and than `after`; resolves with it when they are, and
-   * all before are closed: nothing more is stored there.
+   * all before are closed: nothing more is stored there. Errors: unavailable when they are not in time.
    */
-  async advanceAll(after: number): Promise<number> {
+  async advanceAll(after: number, timeout_ms: number): Promise<number> {
     const { rows, clock, holder } = this.#tools;
+    const until_ms = clock.now() + timeout_ms;
     const present = await rows.list(holder);
     const epoch = present.reduce((latest, state) => Math.max(latest, state.epoch), after) + 1;
     await rows.raise(epoch);
@@ -61,6 +63,8 @@ export class LaneSet<Block, Service extends LaneService> {
       await Promise.all(this.#keepers.map((keeper) => keeper.advance(epoch)));
       const states = await rows.list(holder);
       if (states.every((state) => state.epoch >= epoch && state.closed_epoch >= epoch - 1)) return epoch;
+      if (clock.now() >= until_ms)
+        throw notNumberedError(states.filter(({ epoch: own }) => own < epoch).length);
       await clock.sleep(ADVANCE_LOOK_MS);
     }
   }
@@ -108,4 +112,12 @@ export class LaneSet<Block, Service extends LaneService> {
     const lane = most.find(({ wanted_by }) => wanted_by === null);
     if (lane !== undefined && most.length > mine + 1) await rows.want(lane.lane, holder);
   }
+}
+
+function notNumberedError(lanes: number): AppError {
+  const which =
+    lanes === 0
+      ? "earlier commits are still under way"
+      : `${lanes} lanes have no owner that goes on in a new epoch`;
+  return new AppError("unavailable", `Cannot tell what is stored by now: ${which}`, { retry_after_s: 1 });
 }
