@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ClickHouse } from "../../../src/usage_store/clickhouse/engine/engine.ts";
 import { openClickHouse } from "../../../src/usage_store/clickhouse/clickhouse_store.ts";
 import { EXPORT_FORMATS, type UsageStore } from "../../../src/usage_store/port.ts";
 import type { SeriesFrame, SeriesQuery } from "../../../src/usage_store/series.ts";
@@ -153,6 +154,40 @@ describe.skipIf(reason !== null)("questions in the middle of a removal", () => {
     while ((await store.removeClosed(COMPANY, 10)) > 0);
     expect(await count()).toBe(40);
     await store.close();
+    await between.stop();
+  });
+
+  test("an owner that was stalled removes no sums that the next one has kept", async () => {
+    const url = await server.createDatabase();
+    const [held, released] = Array.from({ length: 2 }, () => Promise.withResolvers<void>());
+    const between = new StatementsBetween(url, async (sql, pass) => {
+      if (sql.startsWith("ALTER TABLE usage_kept_hours DELETE")) {
+        held?.resolve();
+        await released?.promise;
+      }
+      return pass(sql);
+    });
+    const stalled = await open(between.url);
+    const events = Array.from({ length: 20 }, (_, i) =>
+      modelEvent({ timestamp: SINCE_MS - (i + 1) * HOUR_MS, usage: "2" }),
+    );
+    await stalled.append(COMPANY, events, NOW_MS);
+    await stalled.closeBefore(COMPANY, SINCE_MS);
+    // As a removal leaves it that was broken off.
+    const engine = ClickHouse.connect(url);
+    await engine.run(
+      `INSERT INTO usage_kept_hours VALUES (${COMPANY}, 1, ${SINCE_MS / HOUR_MS - 1}, '2', 1, '2', '2', 0)`,
+      TIMEOUT_MS,
+    );
+    const removing = stalled.removeClosed(COMPANY, 100).catch((error) => error);
+    await held?.promise;
+    const next = await open(url);
+    expect(await next.removeClosed(COMPANY, 100)).toBe(20);
+    released?.resolve();
+    await removing;
+    const [total] = await next.aggregate({ ...TOTAL, company_id: COMPANY }, TIMEOUT_MS);
+    expect(total).toMatchObject({ event_count: 20, total_usage: "40" });
+    for (const store of [stalled, next, engine]) await store.close();
     await between.stop();
   });
 });
