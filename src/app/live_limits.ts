@@ -143,6 +143,8 @@ export interface LiveLimits {
   decides(company_id: number): Promise<boolean>;
   add(hold: Hold): void;
   remove(company_id: number, reservation_id: string): void;
+  /** Removes the holds that have ended, also those whose rows another process has deleted. */
+  removeEnded(company_id: number, now_ms: number): void;
   /** Ends holds whose events are stored; their rows are deleted in the background. */
   settle(company_id: number, reservation_ids: readonly string[]): void;
 }

@@ -158,9 +158,9 @@ export const endReservations = operation({
       const ids = await transaction(ctx, async (tx) =>
         deleteReservations(tx.q, company_id, await listEnded(tx, LIMITS.ended_batch)),
       );
-      for (const id of ids) ctx.limits.remove(company_id, id);
       ended = ids.length;
     }
+    ctx.limits.removeEnded(company_id, ctx.now.epochMilliseconds);
     return {};
   },
 });

@@ -33,6 +33,11 @@ export class Holds {
         for (const reservation_id of holds.keys()) this.remove(company_id, reservation_id);
   }
 
+  removeEnded(company_id: number, now_ms: number): void {
+    for (const [reservation_id, { expires_ms }] of this.#companies.get(company_id) ?? [])
+      if (expires_ms <= now_ms) this.remove(company_id, reservation_id);
+  }
+
   /** Removes a hold, and returns it. */
   remove(company_id: number, reservation_id: string): Hold | undefined {
     const of_company = this.#companies.get(company_id);

@@ -173,6 +173,10 @@ export class ProcessLimits implements LiveLimits {
     this.#holds.remove(company_id, reservation_id);
   }
 
+  removeEnded(company_id: number, now_ms: number): void {
+    this.#holds.removeEnded(company_id, now_ms);
+  }
+
   settle(company_id: number, reservation_ids: readonly string[]): void {
     for (const reservation_id of reservation_ids)
       if (this.#holds.remove(company_id, reservation_id)) this.#settled.push({ company_id, reservation_id });

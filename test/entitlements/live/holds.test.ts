@@ -15,6 +15,7 @@ const step = fc.oneof(
     group: fc.constantFrom<Record<string, string>>({}, { model: "a" }, { model: "b", region: "a" }),
   }),
   fc.record({ kind: fc.constant("remove" as const), index: fc.nat(20) }),
+  fc.constant({ kind: "remove_ended" as const }),
   fc.record({
     kind: fc.constant("wait" as const),
     ms: fc.constantFrom(0, 1, 400, 999, 1_000, 5_000, 90_000_000),
@@ -33,6 +34,9 @@ test("what is held is the sum of the holds that have not ended, in all and of a 
           const id = [...all.keys()][one.index] ?? "none";
           expect(holds.remove(1, id)).toBe(all.get(id) as Hold);
           all.delete(id);
+        } else if (one.kind === "remove_ended") {
+          holds.removeEnded(1, now_ms);
+          for (const [id, { expires_ms }] of all) if (expires_ms <= now_ms) all.delete(id);
         } else {
           const { subscription_id, units, group, seconds } = one;
           const reservation_id = String(all.size) + crypto.randomUUID();
