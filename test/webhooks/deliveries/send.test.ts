@@ -1,8 +1,6 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { afterEach, beforeAll, describe, expect, test } from "bun:test";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { makeCertificate } from "../../support/certificate.ts";
 import { type Message, type SendOptions, send } from "../../../src/webhooks/deliveries/send.ts";
 
 // One attempt against real listeners on this machine; only the resolver is made up.
@@ -166,21 +164,11 @@ describe("send() to what a name resolves to", () => {
 });
 
 describe("send() over TLS", () => {
-  let folder: string;
   let cert: string;
   let key: string;
-
   beforeAll(() => {
-    folder = mkdtempSync(join(tmpdir(), "meterhouse-tls-"));
-    const files = ["-keyout", join(folder, "key.pem"), "-out", join(folder, "cert.pem")];
-    const name = ["-subj", "/CN=hooks.example.test", "-addext", "subjectAltName=DNS:hooks.example.test"];
-    const words = ["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", ...files, ...name];
-    const made = Bun.spawnSync(["openssl", ...words]);
-    if (made.exitCode !== 0) throw new Error(`openssl: ${made.stderr.toString()}`);
-    cert = readFileSync(join(folder, "cert.pem"), "utf8");
-    key = readFileSync(join(folder, "key.pem"), "utf8");
+    ({ cert, key } = makeCertificate("hooks.example.test"));
   });
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
   function serveTls(): number {
     const server = Bun.serve({
