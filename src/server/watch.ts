@@ -59,7 +59,7 @@ export class Watch {
   /** Compares the clock at the start: with the database server's, or with what is on record. */
   async compare(store: Store): Promise<void> {
     this.#store = store;
-    await this.#followed?.ask(store);
+    await this.#followed?.take(store);
     const guarded = this.#guarded;
     if (guarded === null || (await this.#askServer(guarded))) return;
     const newest = await findNewestRecord(store.read);
