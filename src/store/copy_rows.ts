@@ -1,4 +1,4 @@
-import { getTableColumns, sql } from "drizzle-orm";
+import { count, getTableColumns, getTableName, sql } from "drizzle-orm";
 import { getTableConfig, type PgTable } from "drizzle-orm/pg-core";
 import { insertRows } from "./insert_rows.ts";
 import { isKeyed, lastKey, raiseKey } from "./key_sequences.ts";
@@ -15,6 +15,7 @@ const PAGE = 500;
 /**
  * Copies the rows of all tables from a SQLite database to another one whose tables are empty and up to date, and makes
  * the latter's keys go on where those of the former end. `onRows` is told how many were copied in all.
+ * Errors: throws where a row is stored otherwise than it was read, or one is missing.
  */
 export async function copyRows(
   from: Reads,
@@ -26,6 +27,9 @@ export async function copyRows(
   for (const table of inOrder(to, tables)) {
     for await (const rows of copyTable(from, to, table)) onRows((copied += rows));
     const [source, target] = [from.use(table), to.use(table)];
+    const [had, has] = [await countRows(from, source), await countRows(to, target)];
+    if (had !== has)
+      throw new Error(`Cannot copy ${getTableName(source)}: of its ${had} rows ${has} were copied`);
     if (isKeyed(source) && isKeyed(target)) await raiseKey(to, target, await lastKey(from, source));
   }
 }
@@ -41,17 +45,27 @@ async function* copyTable(from: Reads, to: Queries, table: AnyTable): AsyncGener
       order: sql`rowid`,
       limit: PAGE,
     });
-    await insertRows(
-      to,
-      to.use(table),
-      page.map(({ rowid, ...row }) => {
-        last = rowid;
-        return row;
-      }),
-    );
+    const rows = page.map(({ rowid, ...row }) => {
+      last = rowid;
+      return row;
+    });
+    const target = to.use(table);
+    const stored = await insertRows(to, target, rows, { returning: getTableColumns(target) });
+    for (const [i, row] of rows.entries()) {
+      const there: Record<string, unknown> = stored[i] ?? {};
+      const [name] =
+        Object.entries(row).find(([column, value]) => !Bun.deepEquals(value, there[column])) ?? [];
+      if (name !== undefined)
+        throw new Error(`Cannot copy ${getTableName(source)}: its ${name} is stored as another one`);
+    }
     yield page.length;
     if (page.length < PAGE) return;
   }
+}
+
+async function countRows(q: Reads, table: PgTable): Promise<number> {
+  const [row] = await q.select({ rows: count() }).from(table);
+  return row?.rows ?? 0;
 }
 
 /** The tables, each after those that it refers to. `q` is PostgreSQL's: its definitions know the references. */
