@@ -16,6 +16,17 @@ export interface SegmentRow {
   created_at: number;
 }
 
+/**
+ * The digest of a company's events in a month of UTC, such as `2026-11`, by all that is stored of each: two engines that hold
+ * the same events have the same.
+ */
+export interface ContentDigest {
+  company_id: number;
+  month: string;
+  events: number;
+  digest: string;
+}
+
 /** Sums of removed events of a subscription and hour of UTC, as `UsageRemovals.exportKept` has them. */
 export interface KeptHour {
   company_id: number;

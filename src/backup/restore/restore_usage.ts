@@ -2,12 +2,12 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { chunks } from "../../core/chunk.ts";
 import { syncPath } from "../../core/sync_path.ts";
-import { loadStore } from "../../usage_store/clickhouse/maintain/load_store.ts";
+import { loadedDigests, loadStore } from "../../usage_store/clickhouse/maintain/load_store.ts";
 import type { EngineLimits } from "../../usage_store/duckdb/engine/database.ts";
 import { loadSegments, type SegmentFile } from "../../usage_store/duckdb/maintain/load_segments.ts";
-import { readKept, readSegment } from "../../usage_store/duckdb/query/read_files.ts";
+import { readKept, readSegment, segmentDigests } from "../../usage_store/duckdb/query/read_files.ts";
 import type { KeptSince } from "../../usage_store/removals.ts";
-import type { SegmentRow } from "../../usage_store/segment_rows.ts";
+import type { ContentDigest, SegmentRow } from "../../usage_store/segment_rows.ts";
 import { LIMITS } from "../limits.ts";
 import type { Place } from "./place.ts";
 import type { Point } from "./point.ts";
@@ -89,7 +89,7 @@ async function toClickHouse(
     for (const { path } of segments) yield* readSegment(path, last_seq, engine);
   }
   let told = 0;
-  return loadStore(url, {
+  const stored = await loadStore(url, {
     events: events(),
     last_seq,
     kept: kept && { hours: readKept(kept.path, engine), since: kept.since },
@@ -100,4 +100,26 @@ async function toClickHouse(
       tell(`usage: ${loaded} of ${expected} events`);
     },
   });
+  tell("usage: comparing what was stored");
+  const paths = segments.map(({ path }) => path);
+  const differing = differingContent(await segmentDigests(paths, last_seq, engine), await loadedDigests(url));
+  if (differing.length > 0)
+    throw new Error(`What was restored is not what was backed up: usage of ${differing.join("; ")}`);
+  return stored;
+}
+
+/** The months whose events two engines hold otherwise. */
+export function differingContent(
+  expected: readonly ContentDigest[],
+  found: readonly ContentDigest[],
+): string[] {
+  const [wanted, there] = [new Set(expected.map(textOf)), new Set(found.map(textOf))];
+  return [
+    ...[...wanted.difference(there)].map((text) => `${text} are not there`),
+    ...[...there.difference(wanted)].map((text) => `${text} are there`),
+  ];
+}
+
+function textOf({ company_id, month, events, digest }: ContentDigest): string {
+  return `company ${company_id}, ${month}: ${events} events (${digest})`;
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Manifest } from "../../../src/backup/manifest.ts";
 import { openTarget } from "../../../src/backup/open_target.ts";
 import { openPoint, type Point } from "../../../src/backup/restore/point.ts";
+import { differingContent } from "../../../src/backup/restore/restore_usage.ts";
 import { restorePoint } from "../../../src/backup/restore/restore.ts";
 import { readConfig } from "../../../src/core/config.ts";
 import { openDeps } from "../../../src/server/open_deps.ts";
@@ -14,6 +15,9 @@ import { CONSTRAINTS } from "../../../src/server/schema.ts";
 import { usageLaneTable } from "../../../src/usage/lanes/tables.ts";
 import { numberOf } from "../../../src/usage_store/clickhouse/lanes/commit_numbers.ts";
 import { ClickHouse } from "../../../src/usage_store/clickhouse/engine/engine.ts";
+import { text } from "../../../src/usage_store/clickhouse/engine/sql.ts";
+import { loadedDigests } from "../../../src/usage_store/clickhouse/maintain/load_store.ts";
+import { segmentDigests } from "../../../src/usage_store/duckdb/query/read_files.ts";
 import { canonicalJson } from "../../../src/usage_store/metadata.ts";
 import type { NewEvent, SearchQuery } from "../../../src/usage_store/port.ts";
 import { type ClickHouseServer, startClickHouse, whyNoClickHouse } from "../../support/clickhouse.ts";
@@ -226,6 +230,47 @@ describe.skipIf(reason !== null)("a point restored into PostgreSQL and ClickHous
     } finally {
       await deps.close();
     }
+  });
+
+  test("differs by what one event has", async () => {
+    const place = await emptyPlace();
+    const needs = restoreNeeds({ usage_memory_limit: "512MB", usage_lanes: LANES }, Temporal.Now.instant());
+    await restorePoint(point, place, needs);
+    const paths: string[] = [];
+    for (const segment of manifest.segments) {
+      const path = join(folder, `compared ${paths.length}.parquet`);
+      await point.fetch(segment, path);
+      paths.push(path);
+    }
+    const { last_seq, events } = manifest;
+    const expected = await segmentDigests(paths, last_seq, needs.engine);
+    expect(expected.reduce((sum, month) => sum + month.events, 0)).toBe(events);
+    const differing = async () => differingContent(expected, await loadedDigests(place.usage_url));
+    expect(await differing()).toEqual([]);
+    const client = ClickHouse.connect(place.usage_url);
+    const { id } = await anEvent();
+    const change = async (set: string) =>
+      client.run(`ALTER TABLE usage_events UPDATE ${set} WHERE id = '${id}'`, TIMEOUT_MS, {
+        mutations_sync: "2",
+      });
+    for (const [column, other, own] of [
+      ["subscription_id", "subscription_id + 1", "subscription_id - 1"],
+      ["created_at", "created_at + 1", "created_at - 1"],
+      ["seq", "seq - 1", "seq + 1"],
+      ["metadata", `'{"x":"y"}'`, ""],
+    ]) {
+      const [[before] = []] = await client.ask(`SELECT metadata FROM usage_events WHERE id = '${id}'`, {
+        timeout_ms: TIMEOUT_MS,
+      });
+      await change(`${column} = ${other}`);
+      expect(await differing()).toEqual([
+        expect.stringMatching(/^company \d+, 2026-\d\d: \d+ events \(\w{32}\) are not there$/),
+        expect.stringMatching(/are there$/),
+      ]);
+      await change(`${column} = ${column === "metadata" ? text(String(before)) : own}`);
+      expect(await differing()).toEqual([]);
+    }
+    await client.close();
   });
 
   test("is used by no server when the restore was cut off, and no other is restored into it", async () => {

@@ -2,12 +2,13 @@ import { chunks } from "../../../core/chunk.ts";
 import { setUsage, USAGE, WORDS } from "../../append/append_request.ts";
 import { readId } from "../../append/id_words.ts";
 import type { KeptSince } from "../../removals.ts";
-import type { KeptHour, SegmentRow } from "../../segment_rows.ts";
+import type { ContentDigest, KeptHour, SegmentRow } from "../../segment_rows.ts";
 import { HOUR_MS } from "../../time_buckets.ts";
 import { encodeNothing, MARK, RowWriter } from "../append/event_rows.ts";
 import { ClickHouse } from "../engine/engine.ts";
 import { listTables, makeTables, recordFacts } from "../engine/schema.ts";
 import { integer } from "../engine/sql.ts";
+import { contentDigests } from "../query/totals.ts";
 import { Removals } from "./removals.ts";
 
 /** Bytes of a lane's events that are inserted at once. */
@@ -17,6 +18,9 @@ const BLOCK_BYTES = 32 * 2 ** 20;
 const KEPT_ROWS = 10_000;
 
 const STATEMENT_MS = 600_000;
+
+/** How long the digests of all events may take. */
+const DIGESTS_MS = 6 * 3_600_000;
 
 /** What a store is made of. */
 export interface StoreContent {
@@ -93,6 +97,16 @@ async function insertEvents(engine: ClickHouse, { events, lanes, onLoaded }: Sto
   }
   for (let lane = 0; lane < lanes; lane++) await insert(lane);
   return loaded;
+}
+
+/** The digests of all that a store holds. */
+export async function loadedDigests(url: string): Promise<ContentDigest[]> {
+  const engine = ClickHouse.connect(url);
+  try {
+    return await contentDigests(engine, { timeout_ms: DIGESTS_MS });
+  } finally {
+    await engine.close();
+  }
 }
 
 async function insertKept(

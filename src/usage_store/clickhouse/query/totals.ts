@@ -11,7 +11,9 @@ import type {
 import { monthText } from "../../time_buckets.ts";
 import type { Bounds, ClickHouse } from "../engine/engine.ts";
 import { asBigInt, asDecimal, asNumber, integer, integers } from "../engine/sql.ts";
+import type { ContentDigest } from "../../segment_rows.ts";
 import { subscriptionSql, whereSql } from "./filters.ts";
+import { CANONICAL_METADATA } from "./metadata_sql.ts";
 import { monthSql } from "./local_time.ts";
 
 /** SQL of the number that identifies an event and what it counts. */
@@ -146,6 +148,30 @@ export async function haveLateEvents(
   );
   for (const [position] of rows) late[asNumber(position)] = true;
   return late;
+}
+
+/** The digests of all that the events have. */
+export async function contentDigests(engine: ClickHouse, bounds: Bounds): Promise<ContentDigest[]> {
+  const content = [
+    ...["id", "seq", "subscription_id", "timestamp"].map((column) => `toString(${column})`),
+    "toDecimalString(usage, 6)",
+    "toString(created_at)",
+    `if(metadata = '', '', ${CANONICAL_METADATA})`,
+  ];
+  const rows = await engine.ask(
+    `SELECT company_id, month, count(), ${DIGEST_SUMS.join(", ")} FROM (
+      SELECT company_id, ${monthSql("intDiv(timestamp, 86400000)")} AS month,
+        MD5(concatWithSeparator('|', ${content.join(", ")})) AS md5
+      FROM usage_events WHERE company_id > 0)
+    GROUP BY company_id, month`,
+    bounds,
+  );
+  return rows.map(([company_id, month, events, first, second]) => ({
+    company_id: asNumber(company_id),
+    month: monthText(asNumber(month)),
+    events: asNumber(events),
+    digest: digestOf(asBigInt(first), asBigInt(second)),
+  }));
 }
 
 /** As `UsageStore.monthDigests`. */

@@ -1,7 +1,9 @@
 import { DuckDBInstance, type DuckDBConnection, type DuckDBValue } from "@duckdb/node-api";
-import type { KeptHour, SegmentRow } from "../../segment_rows.ts";
+import { digestOf } from "../../digest.ts";
+import type { ContentDigest, KeptHour, SegmentRow } from "../../segment_rows.ts";
 import type { EngineLimits } from "../engine/database.ts";
-import { asNumber, asText, quoteText } from "../engine/sql.ts";
+import { asBigInt, asNumber, asText, quoteText } from "../engine/sql.ts";
+import { digestSums } from "./totals.ts";
 
 // Files of backups, read for another engine.
 
@@ -26,6 +28,30 @@ export async function* readSegment(
       created_at: asNumber(created_at),
     };
   });
+}
+
+/** The digests of all that segment files hold up to `last_seq`. Errors: throws when one can't be read. */
+export async function segmentDigests(
+  paths: readonly string[],
+  last_seq: number,
+  limits: EngineLimits,
+): Promise<ContentDigest[]> {
+  if (paths.length === 0) return [];
+  const content = "id, seq, subscription_id, timestamp, usage, created_at, coalesce(metadata, '')";
+  const sql = `SELECT company_id, month, count(*), ${digestSums().first}, ${digestSums().second} FROM (
+      SELECT company_id, strftime(make_timestamp(timestamp * 1000), '%Y-%m') AS month,
+        md5_number(concat_ws('|', ${content})) AS md5
+      FROM read_parquet([${paths.map(quoteText).join(", ")}]) WHERE seq <= ${last_seq})
+    GROUP BY company_id, month`;
+  const digests: ContentDigest[] = [];
+  const parts = read(sql, limits, ([company_id, month, events, first, second]) => ({
+    company_id: asNumber(company_id),
+    month: asText(month),
+    events: asNumber(events),
+    digest: digestOf(asBigInt(first), asBigInt(second)),
+  }));
+  for await (const part of parts) digests.push(...part);
+  return digests;
 }
 
 /** The sums of a file of `exportKept`, in parts. Errors: throws when it can't be read. */
