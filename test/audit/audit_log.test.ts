@@ -1,7 +1,15 @@
 import { describe, expect, test } from "bun:test";
 import { PERMISSIONS, permissionsOf } from "../../src/core/access.ts";
 import { auditLogTable } from "../../src/audit/tables.ts";
-import { type Api, type Json, PASSWORD, startService, TestClock, useService } from "../support/harness.ts";
+import {
+  type Api,
+  interceptTx,
+  type Json,
+  PASSWORD,
+  startService,
+  TestClock,
+  useService,
+} from "../support/harness.ts";
 import { runNamedJob } from "../support/jobs.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
@@ -167,15 +175,14 @@ describe("entries", () => {
   test("a change that is undone takes its entry with it", async () => {
     const { api } = await service.addTenant();
     const before = (await entries(api)).length;
-    const { store } = service.deps;
-    const tx = store.tx.bind(store);
-    store.tx = (work) =>
+    const end = interceptTx(service, (tx, work) =>
       tx(async (q) => {
         await work(q);
         throw new Error("after everything was written");
-      });
+      }),
+    );
     const { status } = await api("POST", "/clients", { name: "Undone" });
-    store.tx = tx;
+    end();
     expect(status).toBe(500);
     expect(await entries(api)).toHaveLength(before);
     expect((await api("GET", "/clients?search=Undone")).body.data).toEqual([]);

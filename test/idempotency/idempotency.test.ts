@@ -4,7 +4,7 @@ import { LIMITS } from "../../src/idempotency/limits.ts";
 import { idempotencyKeyTable } from "../../src/idempotency/tables.ts";
 import type { Reads } from "../../src/store/store.ts";
 import { clientTable } from "../../src/tenancy/clients/tables.ts";
-import { type Answer, type Api, type Json, TestClock, useService } from "../support/harness.ts";
+import { type Answer, type Api, interceptTx, type Json, TestClock, useService } from "../support/harness.ts";
 import { runNamedJob } from "../support/jobs.ts";
 
 const clock = new TestClock("2026-03-10T12:00:00Z");
@@ -287,13 +287,11 @@ describe("time", () => {
   test("a request that hangs for longer than its claim lives is taken over, and can no longer commit", async () => {
     const tenant = await service.addTenant();
     const headers = keyed(newKey());
-    const { store } = service.deps;
-    const tx = store.tx.bind(store);
     const { promise: let_go, resolve } = Promise.withResolvers<void>();
     const { promise: hangs, resolve: hung } = Promise.withResolvers<void>();
     const change = new Error("rolled back");
     // Takes the change back, and waits outside of the transaction, where it blocks no other.
-    store.tx = async (work) => {
+    const end = interceptTx(service, async (tx, work) => {
       try {
         return await tx(async (q) => {
           const result = await work(q);
@@ -306,10 +304,10 @@ describe("time", () => {
         await let_go;
         return tx(work);
       }
-    };
+    });
     const slow = tenant.api("POST", "/clients", { name: "Slow" }, headers);
     await hangs;
-    store.tx = tx;
+    end();
 
     const early = await tenant.api("POST", "/clients", { name: "Slow" }, headers);
     expect([early.status, early.headers.get("retry-after")]).toEqual([
@@ -333,16 +331,15 @@ describe("what is not kept", () => {
   test("a failure: its key is free again", async () => {
     const { api, company_id } = await service.addTenant();
     const headers = keyed(newKey());
-    const { store } = service.deps;
-    const tx = store.tx.bind(store);
-    store.tx = (work) =>
+    const end = interceptTx(service, (tx, work) =>
       tx(async (q) => {
         const result = await work(q);
         if (await hasClient(q, company_id)) throw new Error("the disk is full");
         return result;
-      });
+      }),
+    );
     expect((await api("POST", "/clients", { name: "X" }, headers)).status).toBe(500);
-    store.tx = tx;
+    end();
     const again = await api("POST", "/clients", { name: "X" }, headers);
     expect([again.status, replayed(again)]).toEqual([201, null]);
   });
@@ -350,15 +347,14 @@ describe("what is not kept", () => {
   test("a failure to store the response: the caller has it, a repeat learns that the work was done", async () => {
     const tenant = await service.addTenant();
     const headers = keyed(newKey());
-    const { store } = service.deps;
-    const tx = store.tx.bind(store);
+    const { read } = service.deps.store;
     // From when the client is there, whatever else the service writes meanwhile.
-    store.tx = async (work) => {
-      if (await hasClient(store.read, tenant.company_id)) throw new Error("the disk is full");
+    const end = interceptTx(service, async (tx, work) => {
+      if (await hasClient(read, tenant.company_id)) throw new Error("the disk is full");
       return tx(work);
-    };
+    });
     const first = await tenant.api("POST", "/clients", { name: "X" }, headers);
-    store.tx = tx;
+    end();
     expect(first.status).toBe(201);
     clock.set("2026-03-10T12:01:00Z");
     const { status, body } = await tenant.api("POST", "/clients", { name: "X" }, headers);

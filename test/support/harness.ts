@@ -20,6 +20,7 @@ import { freePort } from "./free_port.ts";
 import { type Front, openFront } from "./front.ts";
 import { CHEAP } from "./password_cost.ts";
 import { testPostgres } from "./postgres.ts";
+import type { Queries, Store } from "../../src/store/store.ts";
 import { makeSharedStores } from "./shared_stores.ts";
 import { copyMigrated } from "./sqlite.ts";
 
@@ -312,6 +313,18 @@ export function apiOf(origin: string, common: Record<string, string>): Api {
 }
 
 type Totals = Service["deps"]["usage"]["totals"];
+
+/** Stands between every instance and its transactions; what it returns ends it. */
+export function interceptTx(
+  { instances }: Pick<Service, "instances">,
+  through: <T>(tx: Store["tx"], work: (q: Queries) => Promise<T>) => Promise<T>,
+): () => void {
+  const stores = instances.map(({ store }) => ({ store, tx: store.tx.bind(store) }));
+  for (const { store, tx } of stores) store.tx = (work) => through(tx, work);
+  return () => {
+    for (const { store, tx } of stores) store.tx = tx;
+  };
+}
 
 /** Stands between every instance and its usage store when it is asked for totals; what it returns ends it. */
 export function interceptTotals(
