@@ -58,6 +58,7 @@ runs the jobs. SIGTERM and SIGINT answer what is in flight, close both stores an
 
     const signal = await signalled;
     deps.log.info({ signal }, "stopping");
+    await Promise.race([serving.leave(), Bun.sleep(LIMITS.leave_ms)]);
     // Whatever still holds on then is cut off: both stores are as safe as after a crash.
     await Promise.race([serving.stop(), Bun.sleep(LIMITS.shutdown_ms)]);
     process.exit(0);

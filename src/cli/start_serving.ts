@@ -23,6 +23,8 @@ interface Serving {
   server: Server;
   /** The email of the admin that this start created; null if there was one. */
   first_admin: string | null;
+  /** Gives up what other instances go on with, where there are any; requests are answered as before. */
+  leave(): Promise<void>;
   /** Answers what is in flight, ends the jobs and closes both stores. */
   stop(): Promise<void>;
 }
@@ -42,9 +44,12 @@ export async function startServing(deps: Deps, demo_accounts: readonly DemoAccou
   return {
     server,
     first_admin,
+    leave() {
+      stopBackups();
+      return deps.leave();
+    },
     async stop() {
       stopBackups();
-      await deps.leave();
       await Promise.all([server.stop(), stopJobs(), deps.background.stop()]);
       await stopShipping();
       await deps.close();

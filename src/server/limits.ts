@@ -2,7 +2,9 @@
 export const LIMITS = {
   /** How long a server may take to greet a command that talks to it. */
   hello_ms: 5_000,
-  /** How long a shutdown waits for responses in flight, and how long it takes in all. */
+  /** How long an instance that ends waits for others to take over what it does, while it serves on. */
+  leave_ms: 24_000,
+  /** How long a shutdown waits for responses in flight, and how long it takes in all after that. */
   drain_ms: 6_000,
   shutdown_ms: 9_000,
   /** How often an instance says that it lives, after what silence it is dead, and how long it stays on record. */

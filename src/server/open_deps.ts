@@ -33,7 +33,7 @@ import { exposeMetrics } from "./expose_metrics.ts";
 import { openInstances, ownPlace, sessionNameOf } from "./instances/registry.ts";
 import { internalCalls } from "./internal/calls.ts";
 import { OwnerLink } from "./internal/owner_link.ts";
-import { passOnBy } from "./internal/pass_on.ts";
+import { passOnBy, successorBy } from "./internal/pass_on.ts";
 import { InternalSignatures } from "./internal/signature.ts";
 import { loadJwtSecret } from "./jwt_secret.ts";
 import type { OwnedLanes } from "../usage_store/clickhouse/lanes.ts";
@@ -153,7 +153,7 @@ async function openServices(config: Config, log: Log, options: OpenOptions): Pro
     openClaim: (request) => new StoredClaim(store, request),
     openContext,
     internal: lanes && signatures ? internalCalls({ signatures, lanes, limits, clock, openContext }) : null,
-    ...lifeOf({ watch, background, instances, opened, store }),
+    ...lifeOf({ watch, background, instances, signatures, opened, store }),
   };
 }
 
@@ -175,10 +175,12 @@ function lifeOf({
   watch,
   background,
   instances,
+  signatures,
   opened,
   store,
 }: Pick<Deps, "background" | "instances" | "store"> & {
   watch: Watch;
+  signatures: InternalSignatures | undefined;
   opened: UsageStoreHandle;
 }): Pick<Deps, "watch" | "leave" | "close"> {
   return {
@@ -187,7 +189,9 @@ function lifeOf({
       await instances.begin();
     },
     async leave() {
-      if (instances.others.length > 0) await opened.lanes?.handOver();
+      const { others } = instances;
+      if (signatures === undefined || others.length === 0) return;
+      await opened.lanes?.handOver(others.map((other) => successorBy(signatures, other)));
     },
     async close() {
       await watch.end();

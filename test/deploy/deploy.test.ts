@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { readConfig, SETTINGS } from "../../src/core/config.ts";
 import { EXIT } from "../../src/core/exit_codes.ts";
+import { LIMITS } from "../../src/server/limits.ts";
 import { type Json, readMetrics, useService } from "../support/harness.ts";
 
 // What deploy/ names must be the program's: settings, metrics, paths, its user and its exit codes.
@@ -188,6 +189,17 @@ test("two servers have all that several instances need, and each an address and 
   expect(proxied?.split(" ").map((address) => `http://${address}`)).toEqual(
     configs.map(({ instance_url }) => instance_url ?? ""),
   );
+});
+
+test("one of several instances has the time to hand over its lanes before it stops", () => {
+  const [{ patch }] = yaml("kustomize/overlays/scaled/kustomization.yaml").patches;
+  const changes: Json[] = Bun.YAML.parse(patch) as Json[];
+  const pod = changes.find(({ path }) => path.endsWith("/terminationGracePeriodSeconds"));
+  const graces_s = [pod.value, ...scaled.map((one) => Number.parseInt(one.stop_grace_period, 10))];
+  expect(graces_s).toHaveLength(3);
+  for (const grace_s of graces_s)
+    expect(grace_s * 1_000).toBeGreaterThan(LIMITS.leave_ms + LIMITS.shutdown_ms);
+  expect(server.terminationGracePeriodSeconds * 1_000).toBeGreaterThan(LIMITS.shutdown_ms);
 });
 
 test.skipIf(Bun.which("systemd-analyze") === null)("systemd takes the unit", () => {

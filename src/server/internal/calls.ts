@@ -37,6 +37,11 @@ export interface PassedNote {
   all: boolean;
 }
 
+/** A lane that its owner is about to give up. */
+export interface PassedLane {
+  lane: number;
+}
+
 /** What other instances may ask of this one: their signatures vouch for what they send. */
 export function internalCalls(services: CallServices): InternalCalls {
   const { signatures, lanes } = services;
@@ -50,6 +55,7 @@ export function internalCalls(services: CallServices): InternalCalls {
       ["remove_closed", (input) => lanes.asOwner("remove_closed", input as never)],
       ["erase", (input) => lanes.asOwner("erase", input as never)],
       ["call", (input) => perform(services, input as PassedOperation)],
+      ["take_over", (input) => lanes.takeOver((input as PassedLane).lane)],
       ["note", (input) => note(services, input as PassedNote)],
     ]),
   };

@@ -4,6 +4,9 @@ import {
   type PassOn,
   type ReachableOwner,
 } from "../../usage_store/clickhouse/owner_calls.ts";
+import type { Instance } from "../../app/instances.ts";
+import type { Successor } from "../../usage_store/clickhouse/lanes/lane_set.ts";
+import type { PassedLane } from "./calls.ts";
 import type { InternalSignatures } from "./signature.ts";
 import { errorFromWire, INTERNAL, NOT_OWNER } from "./wire.ts";
 
@@ -50,4 +53,12 @@ export function passOnBy(signatures: InternalSignatures): PassOn {
   return async (owner, call, input, signal) =>
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what an instance answers to the call
     (await askInstance(signatures, owner, call, input, signal)) as never;
+}
+
+/** Another instance as one that takes lanes over. */
+export function successorBy(signatures: InternalSignatures, other: Instance): Successor {
+  return (lane, signal) => {
+    const input: PassedLane = { lane };
+    return askInstance(signatures, other, "take_over", input, signal);
+  };
 }

@@ -7,13 +7,14 @@ import type { AppendResult } from "../port.ts";
 import { closedError } from "../query/closed_error.ts";
 import { TotalsKeeper } from "../running/keeper.ts";
 import { ClickHouseLog } from "./append/clickhouse_log.ts";
-import { hourOf, loadIds } from "./append/lane_ids.ts";
+import { hourOf, LaneIds } from "./append/lane_ids.ts";
 import { MovedError, OwnedLane } from "./append/lane_service.ts";
 import type { ClickHouse } from "./engine/engine.ts";
 import type { StoreMeta } from "./engine/schema.ts";
 import { numberOf, seqOf } from "./lanes/commit_numbers.ts";
 import type { LaneHolder, LaneRows } from "./lanes/lane_rows.ts";
-import { LaneSet } from "./lanes/lane_set.ts";
+import { LaneSet, type Successor } from "./lanes/lane_set.ts";
+import { PreparedLanes } from "./lanes/prepared_lanes.ts";
 import type { Monotonic, Tenure } from "./lanes/tenure.ts";
 import type { Removals } from "./maintain/removals.ts";
 import type { ClickHouseOptions } from "./options.ts";
@@ -59,8 +60,13 @@ export interface OwnedLanes {
   /** Whether this process owns a company's lane, so that no other can have done so until now. */
   confirms(company_id: number): Promise<boolean>;
   asOwner<K extends OwnerCall>(call: K, input: InputOf<K>): Promise<OutputOf<K>>;
-  /** Gives up all lanes in order, so that others take them; appends are passed on from then on. */
-  handOver(): Promise<void>;
+  /**
+   * Gives up all lanes in order, so that others take them, each once one of the successors has read its ids, or within 20
+   * seconds; appends are passed on from then on.
+   */
+  handOver(successors: readonly Successor[], within_ms?: number): Promise<void>;
+  /** Reads the ids of a lane whose owner ends, then asks for it. Errors: NotOwnerError: it was not asked for. */
+  takeOver(lane: number): Promise<void>;
 }
 
 /** How each call is done in a lane that this process owns. */
@@ -74,6 +80,7 @@ export class Lanes implements OwnedLanes {
   readonly #parts: LanesParts;
   readonly #hash: SipHash;
   readonly #set: LaneSet<Uint8Array, OwnedLane>;
+  readonly #prepared: PreparedLanes<LaneIds>;
   readonly #works: OwnerWorks;
   readonly #closing = new AbortController();
   /** When commits of the last second began, by performance.now(). */
@@ -97,12 +104,17 @@ export class Lanes implements OwnedLanes {
       });
       return keeper;
     });
+    this.#prepared = new PreparedLanes(
+      (lane, signal) => LaneIds.read({ engine, lane, hash: this.#hash, signal }),
+      CLOCK,
+    );
     this.totals = new LaneTotals(keepers, (lane) => this.#settled(lane));
     this.#set = new LaneSet({
       lanes: meta.lanes,
       takes_share,
       tools: { rows, log: new ClickHouseLog(engine), clock: CLOCK, holder: options.holder },
       serving: {
+        prepare: (lane) => this.#prepared.prepare(lane),
         open: (tenure) => this.#open(tenure, keepers[tenure.lane]),
         onFailure: (error) =>
           on_failure(error, "usage store: a lane was lost or could not be taken, it will be tried again"),
@@ -128,7 +140,7 @@ export class Lanes implements OwnedLanes {
     const { lane } = tenure;
     const { watcher } = options;
     const isOf = (company_id: number): boolean => this.laneOf(company_id) === lane;
-    const ids = await loadIds(engine, lane, this.#hash);
+    const ids = await this.#prepared.take(lane);
     // Its owner before may have closed and removed some.
     await removals.refresh();
     await watcher?.taken(isOf);
@@ -250,8 +262,13 @@ export class Lanes implements OwnedLanes {
     return this.#set.otherOwnerOf(this.laneOf(company_id));
   }
 
-  handOver(): Promise<void> {
-    return this.#set.handOver();
+  handOver(successors: readonly Successor[], within_ms?: number): Promise<void> {
+    this.#prepared.end();
+    return this.#set.handOver(successors, within_ms);
+  }
+
+  async takeOver(lane: number): Promise<void> {
+    if (!(await this.#set.takeOver(lane))) throw new NotOwnerError();
   }
 
   owns(company_id: number): boolean {
@@ -308,6 +325,7 @@ export class Lanes implements OwnedLanes {
   /** Stores what waits, gives all lanes up in order, and ends what is counted. */
   async close(): Promise<void> {
     this.#closing.abort(closedError());
+    this.#prepared.end();
     await Promise.all([this.totals.close(), this.#set.close()]);
   }
 }

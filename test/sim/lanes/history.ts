@@ -3,15 +3,23 @@ import { prepareAppend, usageOf } from "../../../src/usage_store/append/append_r
 import type { AppendDecision, StoredRow } from "../../../src/usage_store/append/deduplicate.ts";
 import { LaneWriter } from "../../../src/usage_store/clickhouse/append/lane_writer.ts";
 import { LaneKeeper, type LaneService } from "../../../src/usage_store/clickhouse/lanes/lane_keeper.ts";
+import { type LaneKnowledge, PreparedLanes } from "../../../src/usage_store/clickhouse/lanes/prepared_lanes.ts";
 import type { LaneTools, Tenure } from "../../../src/usage_store/clickhouse/lanes/tenure.ts";
 import { SipHash } from "../../../src/usage_store/index/siphash.ts";
 import type { NewEvent } from "../../../src/usage_store/port.ts";
 import { Random } from "./random.ts";
-import { type SimBlock, SimEngine, SimLog, SimRow, SimRows } from "./services.ts";
+import { type SimBlock, SimEngine, SimLog, SimRow, SimRows, type SimStored } from "./services.ts";
 import { SimProcess, World } from "./world.ts";
 
 /** Changes what the protocol works with: what must not hold without it. */
 export type Mutation = (tools: LaneTools<SimBlock>) => LaneTools<SimBlock>;
+
+/** What a history has otherwise. */
+export interface Changes {
+  mutate?: Mutation | undefined;
+  /** The number up to which a lane is read is noted after that. */
+  is_noted_late?: boolean | undefined;
+}
 
 /** What came of a history. */
 export interface Outcome {
@@ -19,6 +27,8 @@ export interface Outcome {
   answers: number;
   accepted: number;
   owners: number;
+  /** Owners that had read the lane before they took it. */
+  prepared: number;
   dropped: number;
 }
 
@@ -31,6 +41,7 @@ const HISTORY_MS = 400_000;
 const PROCESSES = 3;
 const CLIENTS = 4;
 const CALLS = 25;
+const NOTED_LATE_MS = 1_000;
 
 /** The index of the ids that a process knows. */
 class SimIndex {
@@ -42,6 +53,33 @@ class SimIndex {
 
   addEvent(high: number, low: number, timestamp: number): void {
     this.#known.set(`${high} ${low}`, [timestamp]);
+  }
+}
+
+/** What a process has read of the lane. */
+class SimKnowledge implements LaneKnowledge {
+  readonly rows: StoredRow[] = [];
+  readonly #log: SimLog;
+  readonly #engine: SimEngine;
+  readonly #is_noted_late: boolean;
+  #read_to = 0;
+
+  constructor(log: SimLog, engine: SimEngine, is_noted_late: boolean) {
+    this.#log = log;
+    this.#engine = engine;
+    this.#is_noted_late = is_noted_late;
+  }
+
+  async readOn(): Promise<void> {
+    const note = () => this.#log.ask(() => this.#engine.last_seq);
+    let read_to = await note();
+    const isPast = ({ seq }: SimStored) => seq > this.#read_to && seq <= read_to;
+    this.rows.push(...(await this.#log.ask(() => this.#engine.rows.filter(isPast))));
+    if (this.#is_noted_late) {
+      await this.#log.pause(NOTED_LATE_MS);
+      read_to = await note();
+    }
+    this.#read_to = read_to;
   }
 }
 
@@ -122,17 +160,20 @@ export class History {
   readonly #engine = new SimEngine();
   readonly #row = new SimRow(this.#world);
   readonly #mutate: Mutation;
+  readonly #is_noted_late: boolean;
   readonly #serving = new Set<LaneKeeper<SimBlock, SimService>>();
   readonly #processes = new Set<SimProcess>();
   readonly #wrong: string[] = [];
   #answers = 0;
   #accepted = 0;
   #owners = 0;
+  #prepared = 0;
   #stopped_until_ms = 0;
 
-  constructor(seed: number, mutate: Mutation = (tools) => tools) {
+  constructor(seed: number, { mutate = (tools) => tools, is_noted_late = false }: Changes = {}) {
     this.#random = new Random(seed);
     this.#mutate = mutate;
+    this.#is_noted_late = is_noted_late;
   }
 
   async live(): Promise<Outcome> {
@@ -150,6 +191,7 @@ export class History {
       answers: this.#answers,
       accepted: this.#accepted,
       owners: this.#owners,
+      prepared: this.#prepared,
       dropped: this.#engine.dropped,
     };
   }
@@ -211,10 +253,16 @@ export class History {
     const rows = new SimRows(this.#row, this.#world, process, random);
     const holder = { id: String(random.next()), url: null };
     const tools = this.#mutate({ rows, log, clock: process.clock, holder });
+    const readings = new PreparedLanes(async () => {
+      const knowledge = new SimKnowledge(log, this.#engine, this.#is_noted_late);
+      await knowledge.readOn();
+      return knowledge;
+    }, process.clock);
     const keeper = new LaneKeeper<SimBlock, SimService>(tools, {
       open: async (tenure) => {
         this.#owners++;
-        const stored = await log.ask(() => [...this.#engine.rows]);
+        if (readings.has(0)) this.#prepared++;
+        const { rows: stored } = await readings.take(0);
         return new SimService(tenure, stored, log, this.#engine, process);
       },
       onFailure: () => undefined,
@@ -227,18 +275,20 @@ export class History {
       process.after(500 + random.below(1_000), look);
     };
     process.after(random.below(500), look);
-    this.#wish(process, rows, holder.id);
+    const want = () => rows.want(0, holder);
+    this.#wish(process, {
+      want: () => (random.oneIn(4) ? want() : readings.prepare(0).then(want)),
+      raise: () => rows.raise(this.#row.epoch + 1 + random.below(3)),
+    });
     return keeper;
   }
 
-  /** Now and then it wants the lane, or all lanes in a later epoch. */
-  #wish(process: SimProcess, rows: SimRows, id: string): void {
+  /** Now and then it wants the lane, which it may have read before, or all lanes in a later epoch. */
+  #wish(process: SimProcess, wishes: Record<"want" | "raise", () => Promise<void>>): void {
     process.after(5_000 + this.#random.below(120_000), () => {
-      const wished = this.#random.oneIn(2)
-        ? rows.want(0, { id, url: null })
-        : rows.raise(this.#row.epoch + 1 + this.#random.below(3));
+      const wished = this.#random.oneIn(2) ? wishes.want() : wishes.raise();
       void wished.catch(() => undefined);
-      this.#wish(process, rows, id);
+      this.#wish(process, wishes);
     });
   }
 

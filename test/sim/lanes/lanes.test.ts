@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { History, type Mutation, type Outcome } from "./history.ts";
+import { type Changes, History, type Mutation, type Outcome } from "./history.ts";
 
 /** Few histories in every run; `LANE_HISTORIES=20000 bun test --timeout 36000000 test/sim/lanes` for a figure. */
 const HISTORIES = Number(process.env.LANE_HISTORIES ?? 60);
@@ -10,17 +10,26 @@ const MUTATED = 2_000;
 
 async function live(
   histories: number,
-  { first, mutate }: { first: number; mutate?: Mutation },
+  { first, ...changes }: Changes & { first: number },
 ): Promise<Outcome & { wrong_histories: number }> {
-  const sum = { wrong: [] as string[], answers: 0, accepted: 0, owners: 0, dropped: 0, wrong_histories: 0 };
+  const sum = {
+    wrong: [] as string[],
+    answers: 0,
+    accepted: 0,
+    owners: 0,
+    prepared: 0,
+    dropped: 0,
+    wrong_histories: 0,
+  };
   for (let i = 0; i < histories; i++) {
     const seed = (first + i) * 7_919;
-    const outcome = await new History(seed, mutate).live();
+    const outcome = await new History(seed, changes).live();
     sum.wrong.push(...outcome.wrong.map((what) => `seed ${seed}: ${what}`));
     if (outcome.wrong.length > 0) sum.wrong_histories++;
     sum.answers += outcome.answers;
     sum.accepted += outcome.accepted;
     sum.owners += outcome.owners;
+    sum.prepared += outcome.prepared;
     sum.dropped += outcome.dropped;
   }
   return sum;
@@ -32,6 +41,7 @@ test("whatever is lost, late, stalled or dead, each id is stored once and every 
   expect(wrong).toEqual([]);
   expect(sum.accepted).toBeGreaterThan(HISTORIES);
   expect(sum.owners).toBeGreaterThan(HISTORIES * 3);
+  expect(sum.prepared).toBeGreaterThan(HISTORIES / 4);
 });
 
 /** An object with some of its methods replaced. */
@@ -71,11 +81,15 @@ describe("without a part of the protocol answers are wrong:", () => {
       return { ...tools, rows: changed(rows, { take }) };
     },
   };
-  for (const [name, mutate] of Object.entries(MUTATIONS)) {
+  const changed_histories: [string, Changes][] = [
+    ...Object.entries(MUTATIONS).map(([name, mutate]): [string, Changes] => [name, { mutate }]),
+    ["a lane read ahead up to a number that is noted afterwards", { is_noted_late: true }],
+  ];
+  for (const [name, changes] of changed_histories) {
     test(name, async () => {
       let wrong = 0;
       for (let i = 0; i < MUTATED; i++) {
-        wrong += (await live(1, { first: SEED + i, mutate })).wrong_histories;
+        wrong += (await live(1, { first: SEED + i, ...changes })).wrong_histories;
         // One is enough, unless they are to be counted.
         if (wrong > 0 && !IS_LONG) break;
       }

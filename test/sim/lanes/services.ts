@@ -15,15 +15,21 @@ import { callService, quickly, type SimProcess, slowly, type World } from "./wor
 /** The rows of a commit. */
 export type SimBlock = readonly StoredRow[];
 
+/** A row with the number of its commit. */
+export interface SimStored extends StoredRow {
+  seq: number;
+}
+
 /** The engine of one lane: stores the first commit of each token, and drops others in silence. */
 export class SimEngine {
-  readonly rows: StoredRow[] = [];
+  readonly rows: SimStored[] = [];
   /** Commits that arrived late: others with higher numbers were there. */
   readonly overtaken: string[] = [];
   dropped = 0;
   readonly #tails = new Map<number, { n: number; void_n: number }>();
   readonly #tokens = new Set<string>();
-  #last_seq = 0;
+  /** The highest number of a commit, voids among them. */
+  last_seq = 0;
 
   store(number: CommitNumber, block: SimBlock | null): void {
     const token = `${number.epoch}:${number.n}`;
@@ -35,12 +41,13 @@ export class SimEngine {
     const tail = this.#tails.get(number.epoch) ?? { n: 0, void_n: 0 };
     this.#tails.set(number.epoch, tail);
     tail.n = Math.max(tail.n, number.n);
+    const seq = seqOf(number);
     if (block === null) tail.void_n = Math.max(tail.void_n, number.n);
     else {
-      this.rows.push(...block);
-      if (seqOf(number) <= this.#last_seq) this.overtaken.push(token);
-      this.#last_seq = seqOf(number);
+      this.rows.push(...block.map((row) => ({ ...row, seq })));
+      if (seq <= this.last_seq) this.overtaken.push(token);
     }
+    this.last_seq = Math.max(this.last_seq, seq);
   }
 
   get last_epoch(): number {
@@ -85,6 +92,10 @@ export class SimLog implements LaneLog<SimBlock> {
 
   ask<T>(read: () => T): Promise<T> {
     return this.#call(quickly(this.#random), read);
+  }
+
+  pause(ms: number): Promise<void> {
+    return this.#process.clock.sleep(ms);
   }
 
   #call<T>(delays: ReturnType<typeof quickly>, carryOut: () => T): Promise<T> {

@@ -18,12 +18,72 @@ const ROW_BYTES = 4 + 16 + 8;
 /** Ids that are added in one turn. */
 const IDS_A_TURN = 4_096;
 
+/** Where the ids of a lane are read. */
+export interface LaneIdsSource {
+  engine: ClickHouse;
+  lane: number;
+  hash: SipHash;
+  /** Ends what is being read. */
+  signal?: AbortSignal | undefined;
+}
+
 /** The ids of a lane's events in memory, each with the hour of its event, from 1: there a repeat is looked up. */
 export class LaneIds implements LaneIndex {
-  readonly #index: FingerprintIndex;
+  readonly #source: LaneIdsSource;
+  #index = new FingerprintIndex();
+  /** The number of the last commit whose ids were read. */
+  #read_to = 0;
 
-  constructor(index = new FingerprintIndex()) {
-    this.#index = index;
+  private constructor(source: LaneIdsSource) {
+    this.#source = source;
+  }
+
+  /** Reads the ids of all events that are stored in a lane. */
+  static async read(source: LaneIdsSource): Promise<LaneIds> {
+    const ids = new LaneIds(source);
+    await ids.readOn();
+    return ids;
+  }
+
+  /**
+   * Reads what was stored since it was read last, whoever owned the lane. Errors: what was read is of no more use. To be
+   * called before the first `addEvent`.
+   */
+  async readOn(): Promise<void> {
+    const { engine, lane, signal } = this.#source;
+    // Numbers of a lane's commits only grow: whatever is stored later has one past the highest of now.
+    const [[counted = 0, highest = 0] = []] = await engine.ask(
+      `SELECT count(), max(seq) FROM usage_events WHERE ${pastSql(lane, this.#read_to)}`,
+      { timeout_ms: LOADING_MS, signal },
+    );
+    const [events, read_to] = [Number(counted), Number(highest)];
+    if (events === 0) return;
+    if (this.#index.size === 0) this.#index = FingerprintIndex.for(events);
+    const sql = `SELECT company_id, id, timestamp FROM usage_events
+      WHERE ${pastSql(lane, this.#read_to)} AND seq <= ${integer(read_to)} FORMAT RowBinary`;
+    const timeout_ms = LOADING_MS + Math.ceil(events * LOADING_MS_AN_ID);
+    await this.#add(wholeRows(engine.bytes(sql, { timeout_ms, signal })));
+    this.#read_to = read_to;
+  }
+
+  async #add(pieces: AsyncIterable<DataView>): Promise<void> {
+    const { hash } = this.#source;
+    const block = new EntryBlock(IDS_A_TURN);
+    const add = this.#index.add.bind(this.#index);
+    const words = new Uint32Array(4);
+    for await (const rows of pieces) {
+      for (let at = 0; at < rows.byteLength; at += ROW_BYTES) {
+        for (let i = 0; i < 4; i++) words[i] = rows.getUint32(at + 4 + 4 * i, true);
+        fingerprint(hash, rows.getUint32(at, true), words, 0);
+        // A BigInt for each event would cost as much as its hash.
+        const timestamp = rows.getInt32(at + 24, true) * 2 ** 32 + rows.getUint32(at + 20, true);
+        block.add(hash.high, hash.low, entryOf(timestamp));
+        if (block.count < IDS_A_TURN) continue;
+        block.flush(add);
+        await nextTurn();
+      }
+    }
+    block.flush(add);
   }
 
   find(high: number, low: number): readonly number[] {
@@ -43,6 +103,11 @@ export class LaneIds implements LaneIndex {
   }
 }
 
+/** SQL of the events past a number: what stands under company 0 are none. */
+function pastSql(lane: number, seq: number): string {
+  return `lane = ${integer(lane)} AND company_id > 0 AND seq > ${integer(seq)}`;
+}
+
 function entryOf(timestamp: number): number {
   return Math.floor(timestamp / HOUR_MS) + 1;
 }
@@ -50,36 +115,6 @@ function entryOf(timestamp: number): number {
 /** The hour of an entry, counted since 1970. */
 export function hourOf(entry: number): number {
   return entry - 1;
-}
-
-/** Reads the ids of all events that are stored in a lane. */
-export async function loadIds(engine: ClickHouse, lane: number, hash: SipHash): Promise<LaneIds> {
-  const [[counted = 0] = []] = await engine.ask(
-    `SELECT count() FROM usage_events WHERE lane = ${integer(lane)}`,
-    { timeout_ms: LOADING_MS },
-  );
-  const events = Number(counted);
-  const index = FingerprintIndex.for(events);
-  const timeout_ms = LOADING_MS + Math.ceil(events * LOADING_MS_AN_ID);
-  const sql = `SELECT company_id, id, timestamp FROM usage_events
-    WHERE lane = ${integer(lane)} AND company_id > 0 FORMAT RowBinary`;
-  const block = new EntryBlock(IDS_A_TURN);
-  const add = index.add.bind(index);
-  const words = new Uint32Array(4);
-  for await (const rows of wholeRows(engine.bytes(sql, { timeout_ms }))) {
-    for (let at = 0; at < rows.byteLength; at += ROW_BYTES) {
-      for (let i = 0; i < 4; i++) words[i] = rows.getUint32(at + 4 + 4 * i, true);
-      fingerprint(hash, rows.getUint32(at, true), words, 0);
-      // A BigInt for each event would cost as much as its hash.
-      const timestamp = rows.getInt32(at + 24, true) * 2 ** 32 + rows.getUint32(at + 20, true);
-      block.add(hash.high, hash.low, entryOf(timestamp));
-      if (block.count < IDS_A_TURN) continue;
-      block.flush(add);
-      await nextTurn();
-    }
-  }
-  block.flush(add);
-  return new LaneIds(index);
 }
 
 /** The same bytes, cut between rows. */

@@ -23,3 +23,9 @@ export const TAKE_MOST_PAUSE_MS = 5_000;
 /** How often a commit of unknown outcome is sent, and the pause before it is sent again. */
 export const COMMIT_TRIES = 3;
 export const COMMIT_RETRY_MS = 100;
+
+/** How long what was read of a lane before it is taken is kept. */
+export const PREPARED_MS = 60_000;
+
+/** How long a process that ends waits for others to prepare its lanes. */
+export const HAND_OVER_MS = 20_000;
