@@ -3,7 +3,10 @@ import { prepareAppend, usageOf } from "../../../src/usage_store/append/append_r
 import type { AppendDecision, StoredRow } from "../../../src/usage_store/append/deduplicate.ts";
 import { LaneWriter } from "../../../src/usage_store/clickhouse/append/lane_writer.ts";
 import { LaneKeeper, type LaneService } from "../../../src/usage_store/clickhouse/lanes/lane_keeper.ts";
-import { type LaneKnowledge, PreparedLanes } from "../../../src/usage_store/clickhouse/lanes/prepared_lanes.ts";
+import {
+  type LaneKnowledge,
+  PreparedLanes,
+} from "../../../src/usage_store/clickhouse/lanes/prepared_lanes.ts";
 import type { LaneTools, Tenure } from "../../../src/usage_store/clickhouse/lanes/tenure.ts";
 import { SipHash } from "../../../src/usage_store/index/siphash.ts";
 import type { NewEvent } from "../../../src/usage_store/port.ts";

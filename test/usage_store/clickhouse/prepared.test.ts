@@ -7,6 +7,7 @@ import {
   openClickHouse,
 } from "../../../src/usage_store/clickhouse/clickhouse_store.ts";
 import type { LaneHolder, LaneRows } from "../../../src/usage_store/clickhouse/lanes/lane_rows.ts";
+import type { ClickHouseOptions } from "../../../src/usage_store/clickhouse/options.ts";
 import { PreparedLanes } from "../../../src/usage_store/clickhouse/lanes/prepared_lanes.ts";
 import { canonicalJson } from "../../../src/usage_store/metadata.ts";
 import { HOUR_MS } from "../../../src/usage_store/time_buckets.ts";
@@ -33,9 +34,15 @@ describe.skipIf(reason !== null)("a lane that is read before it is taken", () =>
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const open = (url: string, rows: WatchedRows, id: string, takes_share = false): Promise<ClickHouseUsage> =>
+  const open = (
+    url: string,
+    rows: WatchedRows,
+    id: string,
+    more: Pick<ClickHouseOptions, "takes_share" | "on_failure"> = {},
+  ): Promise<ClickHouseUsage> =>
     openClickHouse({
-      takes_share,
+      takes_share: false,
+      ...more,
       url,
       openRows: async () => rows,
       lanes: rows.lanes,
@@ -45,7 +52,10 @@ describe.skipIf(reason !== null)("a lane that is read before it is taken", () =>
       group_ms: 0,
     });
 
-  /** Two processes, of which the first owns the lane, and what the second one does with it. */
+  /**
+   * Two processes, of which the first owns the lane, and what the second one does with it. `onNoted` may have the statement
+   * fail: by false.
+   */
   async function openTwo(
     onNoted: (times: number, first: ClickHouseUsage, rows: WatchedRows) => Promise<unknown> = async () =>
       undefined,
@@ -53,24 +63,27 @@ describe.skipIf(reason !== null)("a lane that is read before it is taken", () =>
   ) {
     const url = await server.createDatabase();
     const steps: string[] = [];
+    const failures: unknown[] = [];
     const rows = new WatchedRows(lanes, steps);
     const first = await open(url, rows, "first");
     let times = 0;
     const between = new StatementsBetween(url, async (sql, pass) => {
       const answer = await pass(sql);
       // The number up to which the lane is to be read is noted by now.
-      if (sql.startsWith("SELECT count(), max(seq)")) await onNoted(++times, first, rows);
+      if (sql.startsWith("SELECT count(), max(seq)") && (await onNoted(++times, first, rows)) === false)
+        return new Response("it failed", { status: 500 });
       if (!sql.includes("FORMAT RowBinary")) return answer;
       const ids = await answer.arrayBuffer();
       steps.push(`read ${ids.byteLength / 28}`);
       return new Response(ids, answer);
     });
-    const openSecond = (takes_share = false) => open(between.url, rows, "second", takes_share);
+    const openSecond = (takes_share = false) =>
+      open(between.url, rows, "second", { takes_share, on_failure: (error) => void failures.push(error) });
     const close = async (...stores: ClickHouseUsage[]) => {
       for (const store of stores) await store.close();
       await between.stop();
     };
-    return { url, rows, first, openSecond, steps, close };
+    return { url, rows, first, openSecond, steps, failures, close };
   }
 
   test("is given up once it is read, and of it only what was stored since is read then", async () => {
@@ -175,6 +188,22 @@ describe.skipIf(reason !== null)("a lane that is read before it is taken", () =>
     const second = await openSecond(true);
     expect(await persist(() => second.append(COMPANY, events, NOW_MS))).toMatchObject({ duplicates: 20 });
     expect(steps).toEqual(["read 20", "wanted", "released", "taken"]);
+    await close(first, second);
+  }, 60_000);
+
+  test("is read once more where that failed", async () => {
+    const event = modelEvent();
+    const { first, openSecond, steps, failures, close } = await openTwo(async (times) => {
+      if (times === 1) steps.push("failed");
+      return times > 1;
+    }, 2);
+    await first.append(COMPANY, [event], NOW_MS);
+    await first.append(COMPANY + 1, [modelEvent()], NOW_MS);
+    const second = await openSecond(true);
+    while (!second.lanes.owns(COMPANY)) await Bun.sleep(50);
+    expect(await second.append(COMPANY, [event], NOW_MS)).toEqual({ accepted: 0, duplicates: 1 });
+    expect(steps).toEqual(["failed", "read 1", "wanted", "released", "taken"]);
+    expect(failures).toHaveLength(1);
     await close(first, second);
   }, 60_000);
 

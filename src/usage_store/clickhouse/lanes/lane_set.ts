@@ -1,7 +1,7 @@
 import { AppError } from "../../../core/errors.ts";
 import { LaneKeeper, type LaneService, type LaneServing } from "./lane_keeper.ts";
 import type { LaneHolder, LaneState } from "./lane_rows.ts";
-import { HAND_OVER_MS } from "./limits.ts";
+import { HAND_OVER_MS, TAKE_MOST_PAUSE_MS } from "./limits.ts";
 import type { LaneTools } from "./tenure.ts";
 
 /** The pause between looks at the rows. */
@@ -136,7 +136,7 @@ export class LaneSet<Block, Service extends LaneService> {
   }
 
   async #run(): Promise<void> {
-    const { rows, clock, holder } = this.#tools;
+    const { rows, holder } = this.#tools;
     while (!this.#is_closing) {
       try {
         this.#states = await rows.list(holder);
@@ -145,7 +145,7 @@ export class LaneSet<Block, Service extends LaneService> {
       } catch (error) {
         this.#serving.onFailure(error);
       }
-      await Promise.race([clock.sleep(LOOK_MS), this.#closing.promise]);
+      await this.#pause(LOOK_MS);
     }
   }
 
@@ -153,12 +153,21 @@ export class LaneSet<Block, Service extends LaneService> {
   #shareMore(): void {
     const lane = this.#preparing === undefined ? this.#missing() : undefined;
     if (lane === undefined) return;
-    this.#preparing = this.takeOver(lane)
-      .then(
-        () => undefined,
-        (error: unknown) => this.#serving.onFailure(error),
-      )
-      .then(() => (this.#preparing = undefined));
+    this.#preparing = this.#tryTakeOver(lane).finally(() => (this.#preparing = undefined));
+  }
+
+  async #tryTakeOver(lane: number): Promise<void> {
+    try {
+      await this.takeOver(lane);
+    } catch (error) {
+      this.#serving.onFailure(error);
+      await this.#pause(TAKE_MOST_PAUSE_MS);
+    }
+  }
+
+  /** Resolves after a while, or when the lanes are closed. */
+  async #pause(ms: number): Promise<void> {
+    await Promise.race([this.#tools.clock.sleep(ms), this.#closing.promise]);
   }
 
   /** A lane of the owner that has most, as long as this process has less than its share. */
