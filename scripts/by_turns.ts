@@ -2,11 +2,11 @@
 import { hasTurn } from "../test/support/properties.ts";
 
 /** A check runs one in so many of them. */
-const OF = 4;
+const OF = 5;
 
 /**
  * Test files that prove by many random cases, other layouts of the store or killed processes what others prove by
- * example, or start whole deployments: each commit's check runs a quarter of them, `--all` and `--changed` all.
+ * example, or start whole deployments: each commit's check runs a fifth of them, `--all` and `--changed` all.
  * docs/style.md.
  */
 export const BY_TURNS = [
@@ -20,15 +20,15 @@ export const BY_TURNS = [
   "test/billing/runs/runs_inputs.test.ts",
   "test/chaos/**",
   "test/cli/{database_outages,executable,first_start,import_through_server,usage_link}.test.ts",
-  "test/console/{demo,erasures,forms,imports,invitation,keyboard,kit,life,records,usage}.test.ts",
+  "test/console/{demo,erasures,forms,imports,invitation,keyboard,kit,life,records,roles,usage}.test.ts",
   "test/demo/demo.test.ts",
   "test/docs/{azure_trace,tour}.test.ts",
   "test/emandate/unattended.test.ts",
   "test/{emandate,entitlements,loans}/*/kill.test.ts",
   "test/entitlements/checks/clock_changes.test.ts",
   "test/idempotency/kill.test.ts",
-  "test/server/clickhouse_usage.test.ts",
-  "test/server/internal/{access,instances,shared_work}.test.ts",
+  "test/server/{clickhouse_tls,clickhouse_usage,instances}.test.ts",
+  "test/server/internal/{access,instances,roll_out,shared_work,unreachable}.test.ts",
   "test/{sim,soak}/**",
   "test/store/{kill,program_before}.test.ts",
   "test/usage/*/kill.test.ts",
