@@ -6,7 +6,7 @@
  */
 export const ON_POSTGRES = [
   // The store itself.
-  "test/store/{batched_read,collection_files,commit_queue,earlier_versions,events_subject}.test.ts",
+  "test/store/{batched_read,collection_files,commit_queue,copy_rows,earlier_versions,events_subject}.test.ts",
   "test/store/{kill,migrations,min_program,read_snapshot,s3_bucket,select_rows,store,voided_changes}.test.ts",
   "test/backup/restore/restore.test.ts",
   "test/cli/{database_outages,first_start}.test.ts",
