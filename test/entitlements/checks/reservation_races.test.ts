@@ -9,10 +9,10 @@ import {
   insertReservation,
   listRunning,
 } from "../../../src/entitlements/reservations/queries.ts";
-import { reservationTable } from "../../../src/entitlements/reservations/tables.ts";
 import type { Tx } from "../../../src/store/store.ts";
 import { INSTANCES } from "../../support/harness.ts";
 import { type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
+import { left, listReserved, reserve } from "./reserving.ts";
 
 // Reservations in the moment in which something else happens.
 
@@ -26,25 +26,6 @@ beforeAll(async () => {
   company = await limits.addLimited();
 });
 beforeEach(() => limits.clock.set("2026-03-10T12:00:00Z"));
-
-/** What is left of the month's limit. */
-async function left(external: string) {
-  const { used, reserved, remaining } = (await company.check(external)).body.data;
-  return { used, reserved, remaining };
-}
-
-async function reserve(external: string, units: number): Promise<string> {
-  const { body } = await company.check(external, { units, reserve_s: 60 });
-  return body.data.reservation.id;
-}
-
-/** The ids of reservations on record. */
-async function rows(): Promise<string[]> {
-  const { store } = limits.service.deps;
-  const t = store.read.use(reservationTable);
-  const found = await store.read.select({ id: t.reservation_id }).from(t);
-  return found.map(({ id }) => id);
-}
 
 describe("reservations", () => {
   /** A hold of a feature that a process has made, of which this one knows the row alone. */
@@ -146,8 +127,8 @@ describe("reservations", () => {
     "are no answer where another process may have decided before their row was there",
     async () => {
       const { external } = await company.entitle(MONTHLY);
-      const known = new Set(await rows());
-      const freed = await reserve(external, 10);
+      const known = new Set(await listReserved(limits.service));
+      const freed = await reserve(company, external, 10);
       const held = limits.service.deps.limits;
       {
         using decides = spyOn(held, "decides").mockResolvedValue(false);
@@ -162,8 +143,8 @@ describe("reservations", () => {
         decides.mockRestore();
       }
       // The row stays until its time: whoever took over may have read it.
-      expect((await rows()).filter((id) => !known.has(id))).toHaveLength(1);
-      expect(await left(external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
+      expect((await listReserved(limits.service)).filter((id) => !known.has(id))).toHaveLength(1);
+      expect(await left(company, external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
       // A hold that went while its row was written: what takes over counts by the rows that it finds.
       const { store } = limits.service.deps;
       const inTransaction = store.tx.bind(store);

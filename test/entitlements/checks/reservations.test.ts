@@ -2,10 +2,10 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { addMachine } from "../../access/api_keys/fixtures.ts";
 import { ProcessLimits } from "../../../src/entitlements/live/live_limits.ts";
 import { deleteReservations, insertReservation } from "../../../src/entitlements/reservations/queries.ts";
-import { reservationTable } from "../../../src/entitlements/reservations/tables.ts";
 import type { Json } from "../../support/harness.ts";
 import { runNamedJob } from "../../support/jobs.ts";
 import { type LimitedCompany, MONTHLY, useLimits } from "../fixtures.ts";
+import { left, listReserved, reserve } from "./reserving.ts";
 
 const limits = useLimits();
 let company: LimitedCompany;
@@ -15,25 +15,6 @@ beforeAll(async () => {
   company = await limits.addLimited();
 });
 beforeEach(() => limits.clock.set("2026-03-10T12:00:00Z"));
-
-/** What is left of the month's limit. */
-async function left(external: string) {
-  const { used, reserved, remaining } = (await company.check(external)).body.data;
-  return { used, reserved, remaining };
-}
-
-async function reserve(external: string, units: number, more: object = {}): Promise<string> {
-  const { body } = await company.check(external, { units, reserve_s: 60, ...more });
-  return body.data.reservation.id;
-}
-
-/** The ids of reservations on record. */
-async function rows(): Promise<string[]> {
-  const { store } = limits.service.deps;
-  const t = store.read.use(reservationTable);
-  const found = await store.read.select({ id: t.reservation_id }).from(t);
-  return found.map(({ id }) => id);
-}
 
 describe("reservations", () => {
   test("of three at once two pass; one settles with less: 993 used, 5 reserved, 2 left", async () => {
@@ -56,7 +37,7 @@ describe("reservations", () => {
         timestamp: Date.parse("2026-03-10T12:00:00Z"),
       });
       expect([status, body.data]).toEqual([201, { accepted: i === 0 ? 1 : 0, duplicates: i === 0 ? 0 : 1 }]);
-      expect(await left(external)).toEqual({ used: "993", reserved: "5", remaining: "2" });
+      expect(await left(company, external)).toEqual({ used: "993", reserved: "5", remaining: "2" });
     }
   });
 
@@ -69,25 +50,25 @@ describe("reservations", () => {
     );
     expect(asked.filter(({ body }) => body.data.allowed)).toHaveLength(60);
     for (const { external } of subscriptions)
-      expect(await left(external)).toEqual({ used: "0", reserved: "30", remaining: "0" });
+      expect(await left(company, external)).toEqual({ used: "0", reserved: "30", remaining: "0" });
   });
 
   test("end by themselves, and when they are freed", async () => {
     const { external } = await company.entitle(MONTHLY);
-    const freed = await reserve(external, 10);
-    const ended = await reserve(external, 20);
+    const freed = await reserve(company, external, 10);
+    const ended = await reserve(company, external, 20);
     const path = `/usage/reservations/${freed.toUpperCase()}`;
     const other = await limits.addLimited();
     expect((await other.api("DELETE", path)).status).toBe(404);
     expect((await company.api("DELETE", path)).status).toBe(200);
     expect((await company.api("DELETE", path)).status).toBe(404);
     expect((await company.api("DELETE", "/usage/reservations/7")).status).toBe(422);
-    expect(await left(external)).toEqual({ used: "0", reserved: "20", remaining: "980" });
+    expect(await left(company, external)).toEqual({ used: "0", reserved: "20", remaining: "980" });
     limits.clock.set("2026-03-10T12:01:00Z");
-    expect(await left(external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
-    expect(await rows()).toContain(ended);
+    expect(await left(company, external)).toEqual({ used: "0", reserved: "0", remaining: "1000" });
+    expect(await listReserved(limits.service)).toContain(ended);
     await runNamedJob(limits.service, "reservations_end");
-    expect(await rows()).not.toContain(ended);
+    expect(await listReserved(limits.service)).not.toContain(ended);
   });
 
   test("keep their feature, its kind and its meter, until they end, though nothing else names it", async () => {
@@ -186,14 +167,14 @@ describe("reservations", () => {
     await limits.service.deps.store.tx((q) =>
       deleteReservations(q, company.company_id, reservation_ids.slice(0, 1)),
     );
-    expect(await rows()).toContain(reservation_ids[1] ?? "");
+    expect(await listReserved(limits.service)).toContain(reservation_ids[1] ?? "");
     statuses.push((await api("PUT", `/features/${feature.id}`, change)).status);
     expect(statuses).toEqual([409, 409, 409, 200]);
   });
 
   test("of another subscription refuse an event, alone and in a batch, and store nothing", async () => {
     const [mine, theirs] = [await company.entitle(MONTHLY), await company.entitle(MONTHLY)];
-    const id = await reserve(mine.external, 10);
+    const id = await reserve(company, mine.external, 10);
     const single = await company.send(theirs.external, { id, usage: 3 });
     expect([single.status, single.body.details]).toEqual([
       409,
@@ -203,7 +184,7 @@ describe("reservations", () => {
     const batch = await company.api("POST", "/usage/events", [fresh, { ...fresh, id }]);
     expect([batch.status, batch.body.details[0].path]).toEqual([409, "/1/id"]);
     expect((await company.check(theirs.external)).body.data.used).toBe("0");
-    expect(await left(mine.external)).toEqual({ used: "0", reserved: "10", remaining: "990" });
+    expect(await left(company, mine.external)).toEqual({ used: "0", reserved: "10", remaining: "990" });
     limits.clock.set("2026-03-10T12:05:00Z");
     expect((await company.send(theirs.external, { id, usage: 3 })).status).toBe(201);
   });
@@ -213,7 +194,7 @@ describe("reservations", () => {
       { ...MONTHLY, limit: 10, per: "model" },
       { ...MONTHLY, limit: 15 },
     );
-    await reserve(external, 8, { group: { model: "large" } });
+    await reserve(company, external, 8, { group: { model: "large" } });
     const of = async (model: string, units: number) =>
       (await company.check(external, { units, group: { model } })).body.data;
     expect(await of("large", 3)).toMatchObject({ allowed: false, limit: "10", reserved: "8" });
@@ -258,7 +239,7 @@ describe("reservations", () => {
       (one) => started.find(company.company_id, one ?? "") !== undefined,
     );
     expect(held).toEqual([false, false, true, true]);
-    const left_over = await rows();
+    const left_over = await listReserved(limits.service);
     expect([settled, erased, foreign, running].map((one) => left_over.includes(one ?? ""))).toEqual(held);
   });
 
